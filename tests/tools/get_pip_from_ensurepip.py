@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 """Stand-in for the get-pip.py that ansible-test downloads from a host of its own.
 
 Sites with a package mirror, and air-gapped ones, reach a package index but not that host. Every Python brings a pip
