@@ -1,0 +1,165 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""What is known of an instance: read once, without changing anything, handed to the decisions."""
+
+from __future__ import annotations
+
+import os
+import re
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import processes, tables
+from .block_device import storage
+from .errors import InnodbError, StatementError
+from .instance import Instance
+from .layout import Layout, read_layout
+from .session import Login, Session, connect
+from .tablespace import page_size_of_file
+
+LONG_TRANSACTION_SECONDS = 60
+SETTINGS = (
+    *(
+        "innodb_page_size",
+        "innodb_buffer_pool_size",
+        "innodb_force_recovery",
+        "innodb_read_only",
+        "innodb_data_file_path",
+    ),
+    *(
+        "innodb_log_file_size",
+        "lower_case_table_names",
+        "max_allowed_packet",
+        "log_bin",
+        "server_id",
+        "wsrep_on",
+        "event_scheduler",
+    ),
+)
+
+
+@dataclass
+class ServerFacts:
+    """What only a running server tells. memory_rows: MEMORY tables that have rows. unreadable: table -> the server's error."""
+
+    account: str = ""
+    all_privileges: bool = False
+    version_comment: str = ""
+    variables: dict[str, str | None] = field(default_factory=dict)
+    tables: list[tables.Table] = field(default_factory=list)
+    memory_rows: dict[str, int] = field(default_factory=dict)
+    unreadable: dict[str, str] = field(default_factory=dict)
+    history: list[str] = field(default_factory=list)
+    replica_channels: int = 0
+    replicas: int = 0
+    prepared_xa: int = 0
+    long_transactions: list[str] = field(default_factory=list)
+    stray_directories: list[str] = field(default_factory=list)
+    schemas: list[str] = field(default_factory=list)
+
+
+@dataclass
+class Facts:
+    """An instance: what its files and options say, and, when it runs, what the server says."""
+
+    instance: Instance
+    running: bool
+    page_size: int | None
+    layout: Layout
+    storage: dict[str, dict[str, Any]]
+    leftovers: dict[str, int]
+    server: ServerFacts | None = None
+
+
+def read_facts(instance: Instance, login: Login | None) -> Facts:
+    """Facts of an instance; without login, or with the server down, those that need no session."""
+    layout = read_layout(instance)
+    running = instance.running()
+    facts = Facts(
+        instance=instance,
+        running=running,
+        page_size=instance.page_size_of_files(),
+        layout=layout,
+        storage={"datadir": storage(layout.real_datadir)} if os.path.isdir(layout.real_datadir) else {},
+        leftovers=find_leftovers(layout),
+    )
+    if login and running:
+        with connect(instance.login(login)) as session:
+            facts.server = read_server(session, instance)
+    return facts
+
+
+def find_leftovers(layout: Layout) -> dict[str, int]:
+    """Other data directories beside this one, and their page size in bytes: what a manual attempt leaves."""
+    parent = os.path.dirname(layout.real_datadir)
+    found = {}
+    if not os.path.isdir(parent):
+        return found
+    for entry in sorted(os.scandir(parent), key=lambda item: item.name):
+        if entry.path == layout.real_datadir or not entry.is_dir(follow_symlinks=False):
+            continue
+        size = page_size_of_file(os.path.join(entry.path, layout.system_files[0]))
+        if size and not processes.servers_in(entry.path):
+            found[entry.path] = size
+    return found
+
+
+def read_server(session: Session, instance: Instance) -> ServerFacts:
+    """What the running server says. Nothing here scans a table or waits for a lock longer than a second."""
+    engine = instance.engine
+    session.execute("SET SESSION lock_wait_timeout=1")
+    variables = session.variables(*SETTINGS, "datadir", "version", "version_comment")
+    if os.path.realpath((variables["datadir"] or "").rstrip("/")) != os.path.realpath(instance.datadir):
+        raise InnodbError(
+            f"the server that answers works in {variables['datadir']}, but the instance that was found works in {instance.datadir}",
+            remedy="Say which instance is meant in innodb_instance, or which socket in innodb_login",
+        )
+    grants = [str(next(iter(row.values()))) for row in session.rows("SHOW GRANTS")]
+    found = tables.read_tables(session, engine)
+    facts = ServerFacts(
+        account=session.value("SELECT CURRENT_USER()"),
+        all_privileges=any(re.match(r"GRANT ALL PRIVILEGES ON \*\.\* TO", grant) for grant in grants),
+        version_comment=variables.get("version_comment") or "",
+        variables=variables,
+        tables=found,
+        replica_channels=len(session.rows(engine.trait("replica_status"))),
+        replicas=len(session.rows("SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%%'")),
+        prepared_xa=len(session.rows("XA RECOVER")),
+        long_transactions=_long_transactions(session),
+        stray_directories=tables.stray_directories(session),
+        schemas=tables.user_schemas(session),
+    )
+    for table in found:
+        _probe(session, table, facts)
+    return facts
+
+
+def _long_transactions(session: Session) -> list[str]:
+    rows = session.rows(
+        "SELECT trx_mysql_thread_id AS id, TIMESTAMPDIFF(SECOND, trx_started, NOW()) AS seconds FROM information_schema.innodb_trx"
+        f" WHERE trx_started < NOW() - INTERVAL {LONG_TRANSACTION_SECONDS} SECOND"
+    )
+    return [f"connection {row['id']}, open for {row['seconds']} s" for row in rows]
+
+
+def _probe(session: Session, table: tables.Table, facts: ServerFacts) -> None:
+    """Read one row: a table whose file is damaged, missing or discarded is found here and not under the fence."""
+    if table.kind not in ("rows", "files", "volatile") or table.sequence:
+        return
+    try:
+        if table.kind == "volatile":
+            count = int(session.value(f"SELECT COUNT(*) FROM {table.sql}"))
+            if count:
+                facts.memory_rows[table.title] = count
+        elif table.versioning:
+            period = [column.name for column in table.columns if column.period == "END"] or ["row_end"]
+            current = "18446744073709551615" if table.versioning == tables.TRANSACTION else "'2038-01-19 03:14:07.999999'"
+            if not table.carry_history and session.value(
+                f"SELECT 1 FROM {table.sql} FOR SYSTEM_TIME ALL WHERE {tables.quote(period[0])} <> {current} LIMIT 1"
+            ):
+                facts.history.append(table.title)
+        session.rows(f"SELECT 1 FROM {table.sql} LIMIT 1")
+    except StatementError as error:
+        if error.code == 0:
+            raise
+        facts.unreadable[table.title] = error.reason

@@ -1,0 +1,279 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""Every path the server writes, which of them a migration moves, and under which names."""
+
+from __future__ import annotations
+
+import fcntl
+import fnmatch
+import os
+import re
+import struct
+from collections.abc import Iterable
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from .instance import Instance
+
+MARK = ".pagesmith"
+RETAINED_INSIDE = ".pagesmith-retained"
+BUILD_INSIDE = ".pagesmith-new"
+LOST_AND_FOUND = "lost+found"
+FS_IOC_GETFLAGS = 0x80086601
+IMMUTABLE_OR_APPEND = 0x10 | 0x20
+
+#: Directories of the server that can lie outside the data directory: option, and the names of the files it keeps there.
+#: The system tablespace's own names come from innodb_data_file_path.
+OUTSIDE_DIRECTORIES = {
+    "innodb_data_home_dir": ("ibtmp*", "ib_buffer_pool*"),
+    "innodb_log_group_home_dir": ("ib_logfile*", "#ib_redo*", "#innodb_redo"),
+    "innodb_undo_directory": ("undo[0-9]*", "undo_[0-9]*"),
+    "aria_log_dir_path": ("aria_log.*", "aria_log_control"),
+}
+
+TABLE_FILE_SUFFIXES = (
+    *(
+        ".ibd",
+        ".frm",
+        ".MYD",
+        ".MYI",
+        ".MAD",
+        ".MAI",
+        ".CSV",
+        ".CSM",
+        ".MRG",
+        ".ARZ",
+        ".ARM",
+        ".TRG",
+        ".TRN",
+        ".isl",
+        ".par",
+        ".sdi",
+    ),
+    *(".cfg", ".opt", ".TMM", ".TMD", ".ARN", ".BAK"),
+)
+SERVER_FILE_PATTERNS = (
+    *(
+        "ib*",
+        "undo*",
+        "aria_log*",
+        "#*",
+        "*.pid",
+        "*.err",
+        "*.log",
+        "*.sock",
+        "*.flag",
+        "*_upgrade_info",
+        "*.pem",
+        "*.info",
+        "tc.log",
+    ),
+    *(
+        "auto.cnf",
+        "mysqld-auto.cnf",
+        "mysql.ibd",
+        "*.index",
+        "*.state",
+        "*.000*",
+        "*.dblwr",
+        "multi-master.info",
+        "*.lock",
+        "*.idx",
+    ),
+)
+
+
+@dataclass(frozen=True)
+class OutsideDirectory:
+    """A directory of the server outside the data directory: where its new files are built, where its old ones are kept."""
+
+    option: str
+    directory: str
+    patterns: tuple[str, ...]
+    build: str
+    retained: str
+
+
+@dataclass(frozen=True)
+class Paths:
+    """Where the data lies and where a migration puts it. All are real paths, free of symbolic links.
+
+    inside: the data directory is a mount point, so its entries are moved instead of the directory itself.
+    external: tablespaces outside all directories, and the names under which they are kept.
+    """
+
+    datadir: str
+    build: str
+    retained: str
+    inside: bool
+    outside: tuple[OutsideDirectory, ...] = ()
+    external: tuple[tuple[str, str], ...] = ()
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> Paths:
+        outside = tuple(OutsideDirectory(**{**entry, "patterns": tuple(entry["patterns"])}) for entry in data["outside"])
+        external = tuple((source, target) for source, target in data["external"])
+        return Paths(data["datadir"], data["build"], data["retained"], data["inside"], outside, external)
+
+    def build_options(self) -> list[str]:
+        """Options of a server that works on the directories being built."""
+        return [f"--{entry.option.replace('_', '-')}={entry.build}" for entry in self.outside]
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What lies where. binlog: base path of the binary log, None when there is none.
+
+    symbolic_links: links among the schemas and tables.
+    strays: entries that are neither the server's, nor a schema, nor in a schema's directory.
+    """
+
+    datadir: str
+    real_datadir: str
+    mount_point: bool
+    outside: dict[str, str] = field(default_factory=dict)
+    external: list[str] = field(default_factory=list)
+    symbolic_links: list[str] = field(default_factory=list)
+    strays: list[str] = field(default_factory=list)
+    binlog: str | None = None
+    binlog_inside: bool = False
+    system_files: tuple[str, ...] = ("ibdata1",)
+    autoextend: bool = True
+
+    def as_dict(self) -> dict[str, Any]:
+        return asdict(self)
+
+
+def mount_points() -> set[str]:
+    """All mount points of this namespace; unlike os.path.ismount() this knows bind mounts of the same file system."""
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        points = (line.split()[4] for line in file)
+        return {re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), point) for point in points}
+
+
+def parse_data_file_path(text: str) -> tuple[tuple[str, ...], bool]:
+    """File names of innodb_data_file_path and whether the last one grows by itself."""
+    parts = [part for part in text.split(";") if part]
+    return tuple(part.split(":")[0] for part in parts), parts[-1].lower().find(":autoextend") >= 0
+
+
+def read_layout(instance: Instance) -> Layout:
+    """The layout of an instance, from its options and its files; the server may be up or down."""
+    options = instance.options
+    real = os.path.realpath(instance.datadir)
+    outside = {}
+    for option in OUTSIDE_DIRECTORIES:
+        value = options.get(option)
+        path = os.path.realpath(os.path.join(instance.datadir, value)) if value else real
+        if path != real:
+            outside[option] = path
+    names, autoextend = parse_data_file_path(options.get("innodb_data_file_path") or "ibdata1:12M:autoextend")
+    log_bin = options.get("log_bin")
+    binlog = None
+    if log_bin and log_bin not in ("0", "FALSE", "OFF"):
+        base = options.get("log_bin_basename") or (log_bin if log_bin not in ("1", "TRUE", "ON") else "mysql-bin")
+        binlog = os.path.join(instance.datadir, base)
+    links, external, strays = _scan(real) if os.path.isdir(real) else ([], [], [])
+    return Layout(
+        datadir=instance.datadir,
+        real_datadir=real,
+        mount_point=real in mount_points(),
+        outside=outside,
+        external=external,
+        symbolic_links=links,
+        strays=strays,
+        binlog=binlog,
+        binlog_inside=bool(binlog) and os.path.realpath(os.path.dirname(binlog)) == real,
+        system_files=names,
+        autoextend=autoextend,
+    )
+
+
+def _scan(datadir: str) -> tuple[list[str], list[str], list[str]]:
+    """Symbolic links, files that .isl files point to, and strays of a data directory."""
+    links, external, strays = [], [], []
+    for entry in sorted(os.scandir(datadir), key=lambda item: item.name):
+        if entry.is_symlink():
+            links.append(entry.path)
+        elif entry.is_dir():
+            if entry.name.startswith(MARK) or entry.name == LOST_AND_FOUND:
+                continue
+            if entry.name.startswith("#"):
+                continue
+            if entry.name.startswith(".") or not os.access(entry.path, os.R_OK):
+                strays.append(entry.path)
+                continue
+            for item in sorted(os.scandir(entry.path), key=lambda item: item.name):
+                if item.is_symlink():
+                    links.append(item.path)
+                elif item.name.endswith(".isl"):
+                    external.append(_read_link_file(item.path))
+                elif item.is_dir():
+                    strays.append(item.path)
+        elif not any(fnmatch.fnmatch(entry.name, pattern) for pattern in SERVER_FILE_PATTERNS):
+            strays.append(entry.path)
+    return links, external, strays
+
+
+def _read_link_file(path: str) -> str:
+    with open(path, encoding="utf-8", errors="surrogateescape") as file:
+        return os.path.realpath(os.path.join(os.path.dirname(path), file.read().strip()))
+
+
+def plan_paths(layout: Layout, label: str) -> Paths:
+    """The names a migration uses. label tells the retained directory from others: old page size and time."""
+    real = layout.real_datadir
+    if layout.mount_point:
+        build = os.path.join(real, BUILD_INSIDE)
+        retained = os.path.join(real, RETAINED_INSIDE, label)
+    else:
+        build = f"{real}{BUILD_INSIDE}"
+        retained = f"{real}{MARK}-{label}"
+    by_directory: dict[str, list[str]] = {}
+    outside = []
+    for option, directory in layout.outside.items():
+        patterns = list(OUTSIDE_DIRECTORIES[option])
+        if option == "innodb_data_home_dir":
+            patterns += list(layout.system_files)
+        by_directory.setdefault(directory, []).append(option)
+        outside.append(
+            OutsideDirectory(
+                option,
+                directory,
+                tuple(patterns),
+                os.path.join(directory, BUILD_INSIDE),
+                os.path.join(directory, RETAINED_INSIDE, label),
+            )
+        )
+    external = tuple((path, f"{path}{MARK}-{label}") for path in layout.external)
+    return Paths(real, build, retained, layout.mount_point, tuple(outside), external)
+
+
+def matching(directory: str, patterns: Iterable[str]) -> list[str]:
+    """Names in a directory that match one of the patterns."""
+    return sorted(name for name in os.listdir(directory) if any(fnmatch.fnmatch(name, pattern) for pattern in patterns))
+
+
+def file_flags(path: str) -> int:
+    """Attribute flags (chattr) of a file or directory; 0 where the file system has none."""
+    descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)
+    try:
+        buffer = bytearray(8)
+        fcntl.ioctl(descriptor, FS_IOC_GETFLAGS, buffer)
+        return struct.unpack_from("i", buffer)[0]
+    except OSError:
+        return 0
+    finally:
+        os.close(descriptor)
+
+
+def unwritable(path: str) -> str | None:
+    """Why the entries of a directory can't be renamed, None when they can."""
+    if os.statvfs(path).f_flag & os.ST_RDONLY:
+        return "its file system is mounted read-only"
+    if file_flags(path) & IMMUTABLE_OR_APPEND:
+        return "it has the immutable or append-only attribute (lsattr)"
+    return None

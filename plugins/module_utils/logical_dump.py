@@ -1,0 +1,149 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The dump: every table written by the server to a file of its own, with a manifest, under its final name only when complete."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from typing import Callable
+
+from . import manifest as manifests
+from .census import read_census
+from .data_directory import copy_file
+from .digest import digest, with_content
+from .durable import private_directory, rename
+from .engines import Engine
+from .layout import TABLE_FILE_SUFFIXES
+from .manifest import DumpFile, Manifest
+from .private_server import PrivateServer
+from .session import Session
+from .tables import Table, dump_statement, read_tables, user_schemas
+from .transfer import Job, run_jobs
+
+PARTIAL_SUFFIX = ".partial"
+DEFINITIONS = "definitions"
+
+
+def prepare(directory: str, uid: int, gid: int) -> None:
+    """Make room for a dump that the server, running as this user, will write; an older one of that name is removed."""
+    for path in (directory, directory + PARTIAL_SUFFIX):
+        remove_dump(path)
+    private_directory(directory + PARTIAL_SUFFIX, uid, gid)
+
+
+def dump(
+    server: PrivateServer,
+    engine: Engine,
+    page_size: int,
+    directory: str,
+    workers: int,
+    digest_method: str,
+    tick: Callable[[int], None],
+    begin: Callable[[int], None],
+) -> Manifest:
+    """Dump a server that nobody else can reach to where prepare() made room; begin gets the bytes to come."""
+    partial = directory + PARTIAL_SUFFIX
+    with server.session() as session:
+        tables = read_tables(session, engine)
+        plugins = session.rows("SELECT name, dl FROM mysql.plugin") if engine.trait("plugin_table") else []
+        coordinates = {"gtid_slave_pos": session.value("SELECT @@GLOBAL.gtid_slave_pos")} if engine.trait("gtid_slave_pos") else {}
+    files, digests = _dump_rows(server, engine, tables, partial, workers, digest_method, tick, begin)
+    with server.session() as session:
+        definitions = _copy_definition_files(session, tables, server.datadir, partial)
+        digests.update(file_digests(definitions))
+        files += definitions
+        census = read_census(session, engine, tables)
+    return Manifest(engine.title, page_size, coordinates, tables, files, census, digests, plugins)
+
+
+def complete(directory: str, manifest: Manifest, fingerprint: str) -> None:
+    """Give a dump its manifest and its final name; the source must be down and fingerprint be that of its files."""
+    manifest.fingerprint = fingerprint
+    manifests.write(directory + PARTIAL_SUFFIX, manifest)
+    rename(directory + PARTIAL_SUFFIX, directory)
+
+
+def remove_dump(directory: str) -> None:
+    if os.path.lexists(directory):
+        shutil.rmtree(directory)
+
+
+def _dump_rows(
+    server: PrivateServer,
+    engine: Engine,
+    tables: list[Table],
+    directory: str,
+    workers: int,
+    digest_method: str,
+    tick: Callable[[int], None],
+    begin: Callable[[int], None],
+) -> tuple[list[DumpFile], dict]:
+    files: list[DumpFile] = []
+    digests: dict = {}
+    work_items = []
+    for number, table in enumerate(with_content(tables), 1):
+        name = f"{number:06d}.rows" if table.carried_columns() else None
+        path = os.path.join(directory, name) if name else None
+        work_items.append(Job((table, name, path), max(table.size_bytes, 1), _size_of(path)))
+    begin(sum(job.size_bytes for job in work_items))
+
+    def work(session: Session, item: tuple) -> None:
+        table, name, path = item
+        if name:
+            rows = session.execute(dump_statement(table, path))
+            size, sha256 = manifests.hash_file(path)
+            files.append(DumpFile(name, size, sha256, rows, table.title))
+        digests[f"table {table.title}"] = digest(session, engine, table, digest_method)
+
+    run_jobs(work_items, workers, server.session, work, tick)
+    return sorted(files, key=lambda file: file.name), digests
+
+
+def _size_of(path: str | None) -> Callable[[], int]:
+    def size() -> int:
+        try:
+            return os.path.getsize(path) if path else 0
+        except FileNotFoundError:
+            return 0
+
+    return size
+
+
+def file_digests(files: list[DumpFile]) -> dict[str, str]:
+    return {f"file {os.path.relpath(file.name, DEFINITIONS)}": file.sha256 for file in files}
+
+
+def encoded(session: Session, name: str) -> str:
+    """A schema's or table's name as the server spells it in the file system."""
+    value = session.value("SELECT CAST(CONVERT(%s USING filename) AS BINARY)", (name,))
+    return value.decode("ascii") if isinstance(value, bytes) else value
+
+
+def _copy_definition_files(session: Session, tables: list[Table], datadir: str, directory: str) -> list[DumpFile]:
+    """Copy what does not depend on the page size and what statements would not carry whole.
+
+    Views and triggers are text files; tables of engines that store rows elsewhere, or in files of their own, are taken as they are.
+    """
+    wanted: set[str] = set()
+    for schema in user_schemas(session):
+        folder = encoded(session, schema)
+        if not os.path.isdir(os.path.join(datadir, folder)):
+            continue
+        views = session.rows("SELECT table_name FROM information_schema.views WHERE table_schema=%s", (schema,))
+        stems = {encoded(session, row["table_name"]) for row in views}
+        stems |= {encoded(session, table.name) for table in tables if table.schema == schema and table.kind in ("definition", "files")}
+        for name in sorted(os.listdir(os.path.join(datadir, folder))):
+            stem, dot, _suffix = name.partition(".")
+            foreign = not name.endswith(TABLE_FILE_SUFFIXES)
+            if (dot and stem in stems) or name.endswith((".TRG", ".TRN")) or foreign:
+                wanted.add(os.path.join(folder, name))
+    files = []
+    for path in sorted(wanted):
+        if os.path.isfile(os.path.join(datadir, path)):
+            target = os.path.join(directory, DEFINITIONS, path)
+            os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
+            copy_file(os.path.join(datadir, path), target)
+            size, sha256 = manifests.hash_file(target)
+            files.append(DumpFile(os.path.join(DEFINITIONS, path), size, sha256))
+    return files

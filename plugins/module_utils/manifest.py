@@ -1,0 +1,100 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The manifest of a dump: what was dumped from where, how each file looks, and what the source held."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+from dataclasses import asdict, dataclass, field
+from typing import Any
+
+from .durable import write_file
+from .errors import InnodbError
+from .tables import Column, Table
+
+FORMAT = 1
+MANIFEST_FILE = "manifest.json"
+BLOCK_BYTES = 1 << 20
+
+
+@dataclass
+class DumpFile:
+    """A file of the dump: rows of a table, or a copy of a definition file of the data directory (then table is None)."""
+
+    name: str
+    size_bytes: int
+    sha256: str
+    rows: int = 0
+    table: str | None = None
+
+
+@dataclass
+class Manifest:
+    """page_size in bytes. fingerprint is that of the source's files right after its shutdown (data_directory.fingerprint)."""
+
+    engine: str
+    page_size: int
+    coordinates: dict[str, Any]
+    tables: list[Table]
+    files: list[DumpFile]
+    census: dict[str, Any]
+    digests: dict[str, Any]
+    plugins: list[dict[str, str]] = field(default_factory=list)
+    fingerprint: str = ""
+    format: int = FORMAT
+
+    def size_bytes(self) -> int:
+        return sum(file.size_bytes for file in self.files)
+
+
+def write(directory: str, manifest: Manifest) -> None:
+    content = json.dumps(asdict(manifest), sort_keys=True, ensure_ascii=True, default=str)
+    write_file(os.path.join(directory, MANIFEST_FILE), content, 0o600)
+
+
+def read(directory: str) -> Manifest:
+    """The manifest of a complete dump; InnodbError when there is none or it is of another format."""
+    path = os.path.join(directory, MANIFEST_FILE)
+    try:
+        with open(path, encoding="utf-8") as file:
+            data = json.load(file)
+    except (OSError, ValueError) as error:
+        raise InnodbError(f"the dump in {directory} has no readable manifest: {error}") from error
+    if data.get("format") != FORMAT:
+        raise InnodbError(f"the dump in {directory} was written by another version of this collection")
+    data["tables"] = [_table(entry) for entry in data["tables"]]
+    data["files"] = [DumpFile(**entry) for entry in data["files"]]
+    return Manifest(**data)
+
+
+def _table(data: dict[str, Any]) -> Table:
+    return Table(**{**data, "columns": tuple(Column(**column) for column in data["columns"])})
+
+
+def hash_file(path: str) -> tuple[int, str]:
+    """Size in bytes and SHA-256 of a file, which is on the disk when this returns."""
+    digest = hashlib.sha256()
+    size = 0
+    with open(path, "rb") as file:
+        os.fsync(file.fileno())
+        while True:
+            block = file.read(BLOCK_BYTES)
+            if not block:
+                return size, digest.hexdigest()
+            digest.update(block)
+            size += len(block)
+
+
+def require_file(directory: str, file: DumpFile) -> None:
+    """InnodbError unless the file is as it was when it was written."""
+    path = os.path.join(directory, file.name)
+    try:
+        size, sha256 = hash_file(path)
+    except OSError as error:
+        raise InnodbError(f"the file {path} of the dump can't be read: {error.strerror}") from error
+    if (size, sha256) != (file.size_bytes, file.sha256):
+        raise InnodbError(
+            f"the file {path} of the dump is not as it was written: it has {size} bytes of {file.size_bytes}, or other content"
+        )

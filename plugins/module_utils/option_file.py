@@ -1,0 +1,225 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The options of an instance: what the server takes, where each is set, and the one drop-in of ours."""
+
+from __future__ import annotations
+
+import glob
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Callable, NamedTuple
+
+from .errors import InnodbError
+
+DROP_IN_PREFIX = "zz-pagesmith"
+MAX_INCLUDE_DEPTH = 10
+BOOLEAN_PREFIXES = {"skip_": "0", "disable_": "0", "enable_": "1"}
+NO_VALUE = "(No default value)"
+
+Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
+
+
+class Setting(NamedTuple):
+    """One line that sets an option. name has underscores and neither C(loose_) nor C(skip_); line counts from 1."""
+
+    name: str
+    value: str
+    file: str
+    line: int
+
+
+def normalise(name: str, value: str | None) -> tuple[str, str]:
+    """An option as the server reads it: C(loose-skip-name-resolve) becomes name_resolve, 0."""
+    name = name.strip().lstrip("-").lower().replace("-", "_")
+    if name.startswith("loose_"):
+        name = name[len("loose_") :]
+    for prefix, meaning in BOOLEAN_PREFIXES.items():
+        # skip_networking and its like are names of their own; they set a variable of the same name to 1.
+        if name.startswith(prefix) and value is None and name not in SKIP_VARIABLES:
+            return name[len(prefix) :], meaning
+    return name, "1" if value is None else value
+
+
+SKIP_VARIABLES = (
+    "skip_networking",
+    "skip_name_resolve",
+    "skip_external_locking",
+    "skip_show_database",
+    "skip_grant_tables",
+)
+
+
+def _unquote(value: str) -> str:
+    """A value as written in an option file, without inline comment and quotes."""
+    value = value.strip()
+    if value[:1] in ("'", '"'):
+        end = value.find(value[0], 1)
+        if end > 0:
+            return value[1:end]
+    return value.split("#", 1)[0].rstrip()
+
+
+def parse_text(text: str, file: str, groups: Sequence[str], include: Callable[[str, str], list[Setting]]) -> list[Setting]:
+    """Settings of one option file, in order. include is called with ('file'|'directory', path) for each include."""
+    settings = []
+    group = ""
+    for number, raw in enumerate(text.splitlines(), 1):
+        line = raw.strip()
+        if not line or line[0] in "#;":
+            continue
+        directive = re.match(r"!include(dir)?\s+(.+)", line)
+        if directive:
+            settings += include("directory" if directive.group(1) else "file", directive.group(2).strip())
+        elif line.startswith("["):
+            group = line[1 : line.find("]")].strip()
+        elif group in groups:
+            name, equals, value = line.partition("=")
+            name, value = normalise(_unquote(name), _unquote(value) if equals else None)
+            settings.append(Setting(name, value, file, number))
+    return settings
+
+
+def read_option_file(path: str) -> str:
+    try:
+        with open(path, encoding="utf-8", errors="surrogateescape") as file:
+            return file.read()
+    except OSError as error:
+        raise InnodbError(
+            f"the option file {path} can't be read: {error.strerror}",
+            remedy="Correct its path or its permissions and run again",
+        ) from error
+
+
+class Reader:
+    """Reads option files and what they include, and remembers which files and directories there were.
+
+    overlay: contents by path that stand in for, or beside, the files on disk.
+    """
+
+    def __init__(self, groups: Sequence[str], overlay: dict[str, str] | None = None) -> None:
+        self.groups = groups
+        self.overlay = overlay or {}
+        self.files: list[str] = []
+        self.directories: list[str] = []
+
+    def read(self, path: str, depth: int = 0) -> list[Setting]:
+        """Settings of the file at path and of all it includes; InnodbError when it is there but can't be read."""
+        if depth > MAX_INCLUDE_DEPTH:
+            raise InnodbError(f"the option file {path} is included more than {MAX_INCLUDE_DEPTH} levels deep")
+        text = self.overlay.get(path)
+        if text is None:
+            text = read_option_file(path)
+        self.files.append(path)
+
+        def include(kind: str, target: str) -> list[Setting]:
+            if kind == "file":
+                return self.read(target, depth + 1)
+            self.directories.append(target)
+            names = set(glob.glob(os.path.join(glob.escape(target), "*.cnf")))
+            names.update(path for path in self.overlay if os.path.dirname(path) == os.path.normpath(target))
+            return [setting for name in sorted(names) for setting in self.read(name, depth + 1)]
+
+        return parse_text(text, path, self.groups, include)
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of one instance.
+
+    values: what the server itself says it would use, by variable name (underscores), unset ones as None.
+    settings: every line that sets an option of this server, in the order the server reads them.
+    files, directories: what was read, in order. roots: the files that include the others. groups: the groups that count.
+    arguments: options of the command line, which win over all files.
+    """
+
+    values: dict[str, str | None]
+    settings: list[Setting] = field(default_factory=list)
+    files: list[str] = field(default_factory=list)
+    directories: list[str] = field(default_factory=list)
+    roots: list[str] = field(default_factory=list)
+    groups: list[str] = field(default_factory=list)
+    arguments: dict[str, str] = field(default_factory=dict)
+
+    def get(self, name: str) -> str | None:
+        return self.values.get(name)
+
+    def where(self, name: str) -> list[Setting]:
+        """The lines that set an option, the one that counts last."""
+        return [setting for setting in self.settings if setting.name == name]
+
+    def reread(self, overlay: dict[str, str]) -> list[Setting]:
+        """The settings as they would be with these contents in place of, or beside, the files on disk."""
+        reader = Reader(self.groups, overlay)
+        return [setting for root in self.roots for setting in reader.read(root)]
+
+
+def parse_help(text: str) -> tuple[list[str], list[str], dict[str, str | None]]:
+    """Option files, groups and values from the output of C(mariadbd --verbose --help)."""
+    files = re.search(r"^Default options are read from the following files in the given order:\n(.*)$", text, re.MULTILINE)
+    groups = re.search(r"^The following groups are read: (.*)$", text, re.MULTILINE)
+    table = re.search(r"^-{10,} -{10,}\n(.*?)(?:\n\n|\Z)", text, re.MULTILINE | re.DOTALL)
+    if not files or not groups or not table:
+        raise InnodbError("the server program did not list its options")
+    values: dict[str, str | None] = {}
+    for line in table.group(1).splitlines():
+        name, _, value = line.partition(" ")
+        value = value.strip()
+        values[name.replace("-", "_")] = None if value == NO_VALUE else value
+    return files.group(1).split(), groups.group(1).split(), values
+
+
+def default_arguments(defaults_file: str | None, group_suffix: str | None) -> list[str]:
+    """The arguments that must come first on the command line of a server."""
+    arguments = []
+    if defaults_file:
+        arguments.append(f"--defaults-file={defaults_file}")
+    if group_suffix:
+        arguments.append(f"--defaults-group-suffix={group_suffix}")
+    return arguments
+
+
+def read_options(run: Run, program: str, defaults_file: str | None, group_suffix: str | None, arguments: Sequence[str]) -> Options:
+    """The options of the instance that C(program) would be with these arguments; the server program is asked itself."""
+    if defaults_file and not os.path.isfile(defaults_file):
+        raise InnodbError(f"the option file {defaults_file} does not exist", remedy="Correct innodb_instance.defaults_file")
+    command = [program, *default_arguments(defaults_file, group_suffix), *arguments, "--verbose", "--help"]
+    code, out, err = run(command)
+    if code != 0:
+        last = (err.strip() or out.strip() or "no message").splitlines()[-1]
+        raise InnodbError(
+            f"{program} does not accept its own option files: {last}",
+            remedy=f"Run '{' '.join(command[:-2])} --help' and correct what it names",
+        )
+    files, groups, values = parse_help(out)
+    if group_suffix:
+        groups = groups + [group + group_suffix for group in groups if not group.endswith(group_suffix)]
+    reader = Reader(groups)
+    paths = [defaults_file] if defaults_file else [os.path.expanduser(path) for path in files]
+    roots = [path for path in paths if os.path.exists(path)]
+    settings = [setting for path in roots for setting in reader.read(path)]
+    given = dict(normalise(*_split_argument(argument)) for argument in arguments)
+    return Options(values, settings, reader.files, reader.directories, roots, groups, given)
+
+
+def _split_argument(argument: str) -> tuple[str, str | None]:
+    name, equals, value = argument.partition("=")
+    return name, value if equals else None
+
+
+def drop_in_path(options: Options, group_suffix: str | None) -> str | None:
+    """Where our drop-in belongs so that the server reads it last: the last included directory; None when there is none."""
+    if not options.directories:
+        return None
+    suffix = re.sub(r"[^A-Za-z0-9_-]", "-", group_suffix or "")
+    return os.path.join(options.directories[-1], f"{DROP_IN_PREFIX}{suffix}.cnf")
+
+
+def overridden(options: Options, drop_in: str, content: str) -> list[tuple[Setting, Setting]]:
+    """Options of our drop-in that another line or the command line sets later: pairs of (ours, the one that wins)."""
+    settings = options.reread({drop_in: content})
+    last = {setting.name: setting for setting in settings}
+    last.update({name: Setting(name, value, "the command line of the server", 0) for name, value in options.arguments.items()})
+    ours = [setting for setting in settings if setting.file == drop_in]
+    return [(own, last[own.name]) for own in ours if last[own.name].file != drop_in and last[own.name].value != own.value]

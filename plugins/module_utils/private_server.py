@@ -1,0 +1,113 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""A server that only we can reach: the instance's own program and option files, a socket in a closed directory, no network."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import shutil
+from collections.abc import Sequence
+
+from . import processes, session
+from .durable import private_directory
+from .errors import InnodbError
+from .instance import Instance, log_errors
+
+START_SECONDS = 900  # crash recovery of a large server takes its time; the units of the distributions wait as long
+
+
+class PrivateServer:
+    """A private server on one data directory, as a context manager.
+
+    run_dir is made for its temporary files and its error log, belongs to the server's user, and is removed at the end.
+    The socket lies in a closed directory of its own, since the path of a socket must be short (108 bytes).
+    It is stopped cleanly when the block ends, and by the kernel's signal when we are killed.
+    """
+
+    def __init__(
+        self,
+        instance: Instance,
+        datadir: str,
+        run_dir: str,
+        options: Sequence[str] = (),
+        login: session.Login = session.Login(),  # noqa: B008 (immutable)
+        stop_seconds: float = START_SECONDS,
+        title: str = "the private server",
+    ) -> None:
+        self.instance = instance
+        self.datadir = datadir
+        self.run_dir = run_dir
+        self.options = list(options)
+        self.title = title
+        self.socket_dir = f"/run/pagesmith-{hashlib.sha256(os.fsencode(run_dir)).hexdigest()[:16]}"
+        self.socket = os.path.join(self.socket_dir, "s")
+        self.error_log = os.path.join(run_dir, "error.log")
+        self.account = login
+        self.stop_seconds = stop_seconds
+        self.process = None
+
+    def command(self) -> list[str]:
+        return [
+            *self.instance.command,
+            f"--datadir={self.datadir}",
+            f"--socket={self.socket}",
+            f"--pid-file={os.path.join(self.run_dir, 'pid')}",
+            f"--log-error={self.error_log}",
+            f"--tmpdir={os.path.join(self.run_dir, 'tmp')}",
+            *self.options,
+        ]
+
+    def __enter__(self) -> PrivateServer:
+        uid, gid = processes.owner(self.datadir)
+        # A server whose starter was killed is still shutting down.
+        for pid in processes.servers_in(self.datadir):
+            if f"--socket={self.socket}" in processes.command_line(pid):
+                processes.stop_pid(pid, self.stop_seconds)
+        self._remove_run_dirs()
+        for path in (self.run_dir, os.path.join(self.run_dir, "tmp"), self.socket_dir):
+            private_directory(path, uid, gid)
+        self.process = processes.spawn(self.command(), uid, self.error_log, bound=True)
+        try:
+            self.session().close()
+        except InnodbError as error:
+            errors = log_errors(self.error_log)
+            self.stop()
+            raise InnodbError(f"{self.title} did not start on {self.datadir}: {errors}") from error
+        return self
+
+    def __exit__(self, *_details: object) -> None:
+        self.stop()
+
+    def alive(self) -> bool:
+        return self.process is not None and self.process.poll() is None
+
+    def session(self) -> session.Session:
+        """A session of the account we use; waits for a server that is still starting."""
+        login = self.account.through(self.socket)
+        return session.wait_for_session(login, self.title, START_SECONDS, self.alive)
+
+    def stop(self) -> None:
+        """Clean shutdown; the status of the process is of no interest, its files are looked at by who needs them."""
+        if self.process is not None:
+            if self.alive():
+                processes.stop_pid(self.process.pid, self.stop_seconds, self.alive)
+            self.process.wait()
+            self.process = None
+        self._remove_run_dirs()
+
+    def _remove_run_dirs(self) -> None:
+        for path in (self.run_dir, self.socket_dir):
+            if os.path.isdir(path):
+                shutil.rmtree(path)
+
+    def kill(self) -> None:
+        """End at once a server whose files are thrown away."""
+        if self.alive():
+            self.process.kill()
+            self.process.wait()
+
+
+def private_options(instance: Instance) -> list[str]:
+    """Options of a server that nobody but us uses."""
+    return list(instance.engine.trait("private_options"))

@@ -1,0 +1,164 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""Who starts and stops the server: systemd, or we ourselves. Both offer start, stop, guard and release."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+from collections.abc import Sequence
+from typing import Callable
+
+from . import processes
+from .durable import remove_file, write_file
+from .errors import InnodbError
+
+Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
+
+UNITS = ("mariadb.service", "mysql.service", "mysqld.service")
+GUARD_FILE = "pagesmith-fence.conf"
+UNIT_PROPERTIES = "Id,LoadState,ActiveState,MainPID,ExecStart,Environment,TriggeredBy"
+
+
+def has_systemd() -> bool:
+    return os.path.isdir("/run/systemd/system")
+
+
+def parse_exec_start(text: str, environment: str) -> list[str]:
+    """The command line in systemd's ExecStart property, with $VARIABLES of the unit's own Environment filled in."""
+    match = re.search(r"argv\[\]=(.*?) ; ignore_errors", text)
+    if not match:
+        return []
+    variables = dict(part.partition("=")[::2] for part in shlex.split(environment))
+    arguments = []
+    for word in match.group(1).split():
+        reference = re.fullmatch(r"\$\{?(\w+)\}?", word)
+        if reference:
+            arguments += shlex.split(variables.get(reference.group(1), ""))
+        else:
+            arguments.append(word)
+    return arguments
+
+
+class SystemdService:
+    """A unit of systemd."""
+
+    kind = "systemd"
+
+    def __init__(self, run: Run, unit: str) -> None:
+        self.run = run
+        self.unit = unit if "." in os.path.basename(unit) else f"{unit}.service"
+        properties = self.properties()
+        if properties.get("LoadState") != "loaded":
+            raise InnodbError(
+                f"systemd has no unit {self.unit}",
+                remedy="Name the server's unit in innodb_instance.service, or set innodb_instance.manager to process",
+            )
+        self.unit = properties["Id"]
+
+    def properties(self) -> dict[str, str]:
+        code, out, err = self.run(["systemctl", "show", "-p", UNIT_PROPERTIES, self.unit])
+        if code != 0:
+            raise InnodbError(f"systemd does not answer: {err.strip() or out.strip()}")
+        return dict(line.partition("=")[::2] for line in out.splitlines() if "=" in line)
+
+    def command(self) -> list[str]:
+        """The server's command line: of the running process, or as the unit would start it."""
+        properties = self.properties()
+        pid = int(properties.get("MainPID") or 0)
+        arguments = processes.command_line(pid) if pid else []
+        return arguments or parse_exec_start(properties.get("ExecStart", ""), properties.get("Environment", ""))
+
+    def pid(self) -> int | None:
+        return int(self.properties().get("MainPID") or 0) or None
+
+    def sockets(self) -> list[str]:
+        """Active socket units that would start the server, or keep its port, when a client knocks."""
+        names = self.properties().get("TriggeredBy", "").split()
+        return [name for name in names if name.endswith(".socket") and self._active(name)]
+
+    def _active(self, unit: str) -> bool:
+        return self.run(["systemctl", "is-active", "--quiet", unit])[0] == 0
+
+    def _systemctl(self, *arguments: str) -> None:
+        code, out, err = self.run(["systemctl", *arguments])
+        if code != 0:
+            reason = (err.strip() or out.strip() or f"exit status {code}").splitlines()[0]
+            raise InnodbError(
+                f"'systemctl {' '.join(arguments)}' failed: {reason}",
+                remedy=f"Read 'journalctl -u {self.unit}' and the server's error log",
+            )
+
+    def stop(self, seconds: float) -> list[str]:
+        """Stop the unit and what would wake it; the socket units that were active are returned, for start()."""
+        del seconds  # the unit has its own TimeoutStopSec
+        sockets = self.sockets()
+        self._systemctl("stop", *sockets, self.unit)
+        return sockets
+
+    def start(self, seconds: float, sockets: Sequence[str] = ()) -> None:
+        del seconds
+        self._systemctl("start", *sockets, self.unit)
+
+    def _guard_path(self) -> str:
+        return f"/etc/systemd/system/{self.unit}.d/{GUARD_FILE}"
+
+    def guard(self, fence_file: str) -> None:
+        """Keep everybody, a monitor and a reboot included, from starting the unit while fence_file exists."""
+        write_file(fence_file, "A page size migration keeps the server down; see the journal beside this file.\n", 0o600)
+        os.makedirs(os.path.dirname(self._guard_path()), exist_ok=True)
+        write_file(self._guard_path(), f"[Unit]\nConditionPathExists=!{fence_file}\n", 0o644)
+        self._systemctl("daemon-reload")
+
+    def release(self, fence_file: str) -> None:
+        """Take the guard away; without effect when there is none."""
+        if os.path.exists(self._guard_path()):
+            remove_file(self._guard_path())
+            directory = os.path.dirname(self._guard_path())
+            if not os.listdir(directory):
+                os.rmdir(directory)
+            self._systemctl("daemon-reload")
+        remove_file(fence_file)
+
+
+class OwnProcess:
+    """A server without a service: we start it and it stays; it is known by the data directory it runs in."""
+
+    kind = "process"
+
+    def __init__(self, command: Sequence[str], data_directory: str, log: str) -> None:
+        self._command = list(command)
+        self.data_directory = data_directory
+        self.log = log
+        self.child = None
+
+    def command(self) -> list[str]:
+        return self._command
+
+    def pid(self) -> int | None:
+        pids = processes.servers_in(self.data_directory)
+        return pids[0] if pids else None
+
+    def stop(self, seconds: float) -> list[str]:
+        for pid in processes.servers_in(self.data_directory):
+            processes.stop_pid(pid, seconds)
+        return []
+
+    def start(self, seconds: float, sockets: Sequence[str] = ()) -> None:
+        del seconds, sockets
+        if self.pid():
+            return
+        uid, _gid = processes.owner(self.data_directory)
+        self.child = processes.spawn(self._command, uid, self.log, bound=False)
+
+    def started(self) -> bool:
+        """Whether the process that start() made still lives."""
+        return self.child is None or self.child.poll() is None
+
+    def guard(self, fence_file: str) -> None:
+        """Nobody but us starts this server, so the note is all there is; InnoDB's lock and the fingerprint do the rest."""
+        write_file(fence_file, "A page size migration keeps the server down; see the journal beside this file.\n", 0o600)
+
+    def release(self, fence_file: str) -> None:
+        remove_file(fence_file)

@@ -1,0 +1,305 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The steps of the strategy dump_restore, in order. Each may be run again after it was cut short anywhere.
+
+Until the step swap the old data directory stays in its place, whole and able to start; the new one is built beside it.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any, Callable
+
+from . import census, data_directory, digest, logical_dump, logical_restore
+from . import manifest as manifests
+from .durable import remove_file, write_file
+from .errors import InnodbError
+from .instance import Instance, InstanceSpec, find_instance
+from .journal import Run as JournalRun
+from .layout import RETAINED_INSIDE, Layout, Paths
+from .page_size import label
+from .preflight import LOAD_LOG_BYTES
+from .private_server import PrivateServer, private_options
+from .progress import Progress
+from .session import Login, connect
+from .tables import read_tables
+from .transfer import Job, run_jobs
+from .work_directory import WorkDirectory
+
+Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
+
+
+@dataclass
+class Context:
+    """What the steps work with. page sizes in bytes, timeouts in seconds.
+
+    config: the content of our drop-in, config_path: where it belongs. allowed: ids of differences that are allowed.
+    """
+
+    run: Run
+    spec: InstanceSpec
+    instance: Instance
+    login: Login
+    work: WorkDirectory
+    progress: Progress
+    paths: Paths
+    layout: Layout
+    before: int
+    target: int
+    config: str
+    config_path: str
+    allowed: frozenset[str] = frozenset()
+    workers: int = 2
+    digest_method: str = digest.CHECKSUM
+    dump_keep: bool = False
+    stop_timeout: float = 600
+    start_timeout: float = 900
+    result: dict[str, Any] = field(default_factory=dict)
+
+    def source_server(self) -> PrivateServer:
+        options = [*private_options(self.instance), f"--secure-file-priv={self.work.dump}{logical_dump.PARTIAL_SUFFIX}"]
+        return PrivateServer(
+            self.instance,
+            self.paths.datadir,
+            self.work.run_dir("source"),
+            options,
+            self.login,
+            self.stop_timeout,
+            "the old server",
+        )
+
+    def new_server(self, options: Sequence[str], login: Login) -> PrivateServer:
+        fixed = [*private_options(self.instance), *self.paths.build_options(), f"--innodb-page-size={self.target}"]
+        return PrivateServer(
+            self.instance,
+            self.paths.build,
+            self.work.run_dir("new"),
+            [*fixed, *options],
+            login,
+            self.stop_timeout,
+            "the new server",
+        )
+
+
+def fence(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
+    """Stop the server cleanly, prove it stopped, and keep everybody from starting it: from here on nothing can be written."""
+    del run
+    instance = context.instance
+    instance.service.guard(context.work.fence_file)
+    sockets = instance.stop(context.stop_timeout)
+    if sockets:
+        notes["sockets"] = sockets
+    size = instance.page_size_of_files()
+    if size != context.before:
+        raise InnodbError(f"the stopped server's files have {size} bytes per page instead of {context.before}", state="")
+
+
+def dump(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
+    """Serve the old data on a private socket and write all of it to files."""
+    del run
+    # The directory must be there when the server starts, which checks secure_file_priv.
+    logical_dump.prepare(context.work.dump, *context.instance.owner())
+    with context.source_server() as server:
+        manifest = logical_dump.dump(
+            server,
+            context.instance.engine,
+            context.before,
+            context.work.dump,
+            context.workers,
+            context.digest_method,
+            context.progress.report,
+            lambda total: context.progress.begin("dump", total),
+        )
+    logical_dump.complete(context.work.dump, manifest, data_directory.fingerprint(context.paths))
+    context.progress.finish()
+    notes["bytes_moved"] = manifest.size_bytes()
+    notes["tables"] = len(manifest.tables)
+
+
+def build(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
+    """Initialise the new data directory beside the old one. Tablespaces outside are set aside, since their names must be free."""
+    del run, notes
+    external = [tuple(move) for move in context.paths.external]
+    data_directory.require_clear([move for move in external if os.path.exists(move[0]) and not os.path.exists(move[1])])
+    data_directory.carry_out(external, context.paths.datadir)
+    data_directory.build(context.run, context.instance, context.paths, context.target, [])
+
+
+def restore(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
+    """Load the dump into the new server, which only we can reach."""
+    del run, notes
+    manifest = manifests.read(context.work.dump)
+    engine = context.instance.engine
+    options = [
+        *engine.trait("load_options"),
+        f"--innodb-log-file-size={LOAD_LOG_BYTES}",
+        f"--secure-file-priv={context.work.dump}",
+    ]
+    with context.new_server(options, Login(user="root")) as server:
+        with server.session() as session:
+            refused = logical_restore.create_schema(
+                session, manifest.plugins, manifest.tables, manifest.census, context.allowed, in_place=True
+            )
+            if refused:
+                raise logical_restore.Refused(refused[0])
+        context.progress.begin("restore", sum(file.size_bytes for file in manifest.files if file.table))
+        logical_restore.load(server, engine, manifest, context.work.dump, context.workers, context.progress.report)
+    logical_restore.put_definition_files(manifest, context.work.dump, context.paths.build)
+    data_directory.put_back_files(context.paths.datadir, context.paths.build, engine.trait("carried_files"))
+    context.progress.finish()
+
+
+def compare(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
+    """Read the new server again from its files and compare it with the old one, object by object and table by table."""
+    del run
+    manifest = manifests.read(context.work.dump)
+    context.progress.begin("compare")
+    with context.new_server([], context.login) as server:
+        found, digests = read_content(context, server)
+    digests.update(read_files(context.paths.build, manifest.digests))
+    context.progress.finish()
+    differences = census.refused(census.compare(manifest.census, found), context.allowed)
+    contents = census.refused(digest.compare(manifest.digests, digests), context.allowed)
+    notes["census_differences"] = [difference.id for difference in differences]
+    notes["digest_differences"] = [difference.id for difference in contents]
+    context.result["census_differences"] = [difference.as_dict() for difference in differences]
+    context.result["digest_differences"] = [difference.as_dict() for difference in contents]
+    if differences or contents:
+        names = ", ".join(difference.id for difference in (differences + contents)[:10])
+        raise InnodbError(f"the new server differs from the old one in {len(differences) + len(contents)} places: {names}", state="")
+
+
+def read_files(datadir: str, wanted: Iterable[str]) -> dict[str, str]:
+    """Hashes of those files of a data directory that are named in digests as carried whole."""
+    found = {}
+    for name in wanted:
+        kind, _, path = name.partition(" ")
+        if kind == "file" and os.path.isfile(os.path.join(datadir, path)):
+            found[name] = manifests.hash_file(os.path.join(datadir, path))[1]
+    return found
+
+
+def read_content(context: Context, server: PrivateServer) -> tuple[census.Census, dict[str, Any]]:
+    """Census and digests of a private server."""
+    engine = context.instance.engine
+    digests: dict[str, Any] = {}
+    with server.session() as session:
+        tables = read_tables(session, engine)
+        found = census.read_census(session, engine, tables)
+    jobs = [Job(table, max(table.size_bytes, 1)) for table in digest.with_content(tables)]
+
+    def work(session: Any, table: Any) -> None:
+        digests[f"table {table.title}"] = digest.digest(session, engine, table, context.digest_method)
+
+    run_jobs(jobs, context.workers, server.session, work, context.progress.report)
+    return found, digests
+
+
+def swap(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
+    """Set the old directory aside, put the new one in its place, and write our option file."""
+    moves = run.facts.get("moves")
+    if moves is None:
+        manifest = manifests.read(context.work.dump)
+        if data_directory.fingerprint(context.paths) != manifest.fingerprint:
+            raise InnodbError("the old data directory changed after the dump, as if the old server had been started", state="")
+        context.work.write_snapshot(run.id, {"census": manifest.census, "digests": manifest.digests})
+        data_directory.put_back_binlog(context.layout, context.paths.build)
+        moves = data_directory.swap_moves(context.paths)
+        data_directory.require_clear(moves)
+        before = read_text(context.config_path)
+        context.work.journal.record(run.id, "swap", "note", {"moves": moves, "config_before": before, "config_path": context.config_path})
+        run.facts.update(moves=moves, config_before=before, config_path=context.config_path)
+    data_directory.carry_out(moves, context.paths.datadir if os.path.isdir(context.paths.datadir) else context.paths.build)
+    write_file(context.config_path, context.config, 0o644)
+    notes["retained_directory"] = context.paths.retained
+
+
+def read_text(path: str) -> str | None:
+    if not os.path.exists(path):
+        return None
+    with open(path, encoding="utf-8") as file:
+        return file.read()
+
+
+def restore_config(run: JournalRun) -> None:
+    """Put the option file back as it was before the swap."""
+    path = run.facts.get("config_path")
+    if not path:
+        return
+    before = run.facts.get("config_before")
+    if before is None:
+        remove_file(path)
+    else:
+        write_file(path, before, 0o644)
+
+
+def trial(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
+    """Start the server in its final place with its real option files, but without its doors, and look at what it says."""
+    del run, notes
+    instance = find_instance(context.run, context.spec)
+    server = PrivateServer(
+        instance,
+        instance.datadir,
+        context.work.run_dir("trial"),
+        instance.engine.trait("trial_options"),
+        context.login,
+        context.stop_timeout,
+        "the new server with its real option files",
+    )
+    with server, server.session() as session:
+        require_identity(session.variables("innodb_page_size", "datadir"), context)
+
+
+def require_identity(variables: dict[str, Any], context: Context) -> None:
+    """InnodbError unless the server that answers is the new one in the place of the old one."""
+    datadir = os.path.realpath((variables.get("datadir") or "").rstrip("/"))
+    if variables.get("innodb_page_size") != str(context.target) or datadir != context.paths.datadir:
+        raise InnodbError(
+            f"the server that answers has {variables.get('innodb_page_size')} bytes per page and works in {variables.get('datadir')},"
+            f" not {context.target} in {context.paths.datadir}",
+            state="",
+        )
+
+
+def open_service(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
+    """Let the service start again, with everything it had, and clients with it."""
+    del notes
+    context.instance.service.release(context.work.fence_file)
+    instance = find_instance(context.run, context.spec)
+    instance.start(context.start_timeout, run.facts.get("sockets") or ())
+    with connect(instance.login(context.login)) as session:
+        require_identity(session.variables("innodb_page_size", "datadir"), context)
+
+
+def finish(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
+    """Remove what is not needed any more: the dump, unless it is to be kept, and empty directories."""
+    del run, notes
+    if not context.dump_keep:
+        logical_dump.remove_dump(context.work.dump)
+    builds = [context.paths.build, *(entry.build for entry in context.paths.outside)]
+    data_directory.remove_empty(builds)
+    context.work.remove_temporary()
+
+
+STEPS: tuple[tuple[str, Callable[[Context, JournalRun, dict[str, Any]], None], str], ...] = (
+    ("fence", fence, "stop the server cleanly and keep it from being started"),
+    ("dump", dump, "serve the old data on a private socket and dump it in parallel"),
+    ("build", build, "initialise a new data directory beside the old one"),
+    ("restore", restore, "load the dump into the new server, reachable by nobody else"),
+    ("compare", compare, "compare census and digests of both servers"),
+    ("swap", swap, "set the old directory aside, put the new one in its place, write the option file"),
+    ("trial", trial, "start the server in its place without network and check it"),
+    ("open", open_service, "start the service"),
+    ("finish", finish, "remove the dump"),
+)
+
+
+def aside_paths(paths: Paths, size: int, moment: str) -> Paths:
+    """Names for the new files of a migration that is rolled back after it was opened."""
+    name = f"{label(size)}-{moment}-rolled-back"
+    retained = os.path.join(paths.datadir, RETAINED_INSIDE, name) if paths.inside else f"{paths.datadir}.pagesmith-{name}"
+    outside = tuple(replace(entry, retained=os.path.join(entry.directory, RETAINED_INSIDE, name)) for entry in paths.outside)
+    external = tuple((source, f"{source}.pagesmith-{name}") for source, _kept in paths.external)
+    return replace(paths, retained=retained, outside=outside, external=external)

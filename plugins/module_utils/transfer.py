@@ -1,0 +1,104 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""Many tables at once: a few workers, each with a session of its own, the largest tables first."""
+
+from __future__ import annotations
+
+import queue
+import threading
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Callable
+
+from .errors import InnodbError
+from .session import Session
+
+TICK_SECONDS = 1.0
+
+
+@dataclass
+class Job:
+    """One piece of work. size_bytes is what it counts in the progress; done_bytes() tells how far a running one is."""
+
+    item: Any
+    size_bytes: int
+    done_bytes: Callable[[], int] = lambda: 0
+
+
+def run_jobs(
+    jobs: Sequence[Job],
+    workers: int,
+    open_session: Callable[[], Session],
+    work: Callable[[Session, Any], None],
+    tick: Callable[[int], None],
+) -> None:
+    """Call work(session, item) for every job, the largest first.
+
+    The first failure ends the rest: statements that run are killed, jobs that wait are dropped, and the failure is raised.
+    tick gets the bytes done, about once a second.
+    """
+    pool = _Pool(jobs, open_session, work)
+    threads = [threading.Thread(target=pool.worker, daemon=True) for _ in range(max(1, min(workers, len(jobs))))]
+    for thread in threads:
+        thread.start()
+    while any(thread.is_alive() for thread in threads):
+        if pool.idle.wait(TICK_SECONDS) or pool.failure:
+            break
+        tick(pool.done_bytes())
+    if pool.failure:
+        pool.kill_statements()
+    for thread in threads:
+        thread.join()
+    if pool.failure:
+        raise pool.failure
+
+
+class _Pool:
+    def __init__(self, jobs: Sequence[Job], open_session: Callable[[], Session], work: Callable[[Session, Any], None]) -> None:
+        self.waiting: queue.SimpleQueue = queue.SimpleQueue()
+        for job in sorted(jobs, key=lambda job: -job.size_bytes):
+            self.waiting.put(job)
+        self.open_session = open_session
+        self.work = work
+        self.running: dict[int, Job] = {}
+        self.connections: dict[int, int] = {}
+        self.finished_bytes = 0
+        self.left = len(jobs)
+        self.failure: Exception | None = None
+        self.lock = threading.Lock()
+        self.idle = threading.Event()
+
+    def worker(self) -> None:
+        key = threading.get_ident()
+        try:
+            with self.open_session() as session:
+                self.connections[key] = int(session.value("SELECT CONNECTION_ID()"))
+                while self.failure is None:
+                    try:
+                        job = self.waiting.get_nowait()
+                    except queue.Empty:
+                        return
+                    self.running[key] = job
+                    self.work(session, job.item)
+                    with self.lock:
+                        del self.running[key]
+                        self.finished_bytes += job.size_bytes
+        except Exception as error:  # noqa: BLE001 (whatever it is, it is raised again by run_jobs)
+            with self.lock:
+                self.failure = self.failure or error
+            self.idle.set()
+
+    def done_bytes(self) -> int:
+        with self.lock:
+            running = list(self.running.values())
+            done = self.finished_bytes
+        return done + sum(min(job.size_bytes, job.done_bytes()) for job in running)
+
+    def kill_statements(self) -> None:
+        try:
+            with self.open_session() as session:
+                for connection in list(self.connections.values()):
+                    session.execute(f"KILL QUERY {connection}")
+        except InnodbError:
+            # The server is gone, or the connection was closed first: then no statement runs there either.
+            return
