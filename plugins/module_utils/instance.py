@@ -113,11 +113,10 @@ class Instance:
     def last_errors(self) -> str:
         return log_errors(self.error_log) if self.error_log else "no error log is set"
 
-    def stop(self, seconds: float) -> list[str]:
-        """Stop the server, prove that it is stopped, and return the socket units to start again."""
-        sockets = self.service.stop(seconds)
+    def stop(self, seconds: float) -> None:
+        """Stop the server, with what would start it again, and prove that it is stopped."""
+        self.service.stop(seconds)
         processes.wait_stopped(self.datadir, self.system_file, seconds)
-        return sockets
 
 
 def log_errors(path: str) -> str:

@@ -48,16 +48,12 @@ class Run:
     def begun(self, step: str) -> bool:
         return step in self.steps
 
-    def retained(self) -> list[str]:
-        """Directories and files of the old page size that this run keeps."""
-        paths = self.facts.get("paths")
-        if self.status != MIGRATED or not paths:
+    def kept(self) -> list[str]:
+        """Directories and files that this run keeps: the old ones, or, after a rollback, the new ones that were in use."""
+        paths = {MIGRATED: self.facts.get("paths"), ROLLED_BACK: self.facts.get("aside")}.get(self.status)
+        if not paths:
             return []
-        return [
-            paths["retained"],
-            *(entry["retained"] for entry in paths["outside"]),
-            *(kept for _, kept in paths["external"]),
-        ]
+        return [paths["retained"], *(entry["retained"] for entry in paths["outside"]), *(kept for _source, kept in paths["external"])]
 
 
 def fold(records: list[dict[str, Any]]) -> list[Run]:

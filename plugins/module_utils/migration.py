@@ -12,7 +12,7 @@ from . import census, data_directory, digest, logical_dump, preflight, processes
 from . import manifest as manifests
 from .errors import InnodbError
 from .facts import Facts
-from .instance import find_instance
+from .instance import Instance, find_instance
 from .journal import BEGIN, MIGRATED, RETIRED, ROLLED_BACK, UNFINISHED
 from .journal import Run as JournalRun
 from .layout import RETAINED_INSIDE, Paths
@@ -20,6 +20,7 @@ from .page_size import label
 from .private_server import PrivateServer, private_options
 from .session import connect
 from .steps import STEPS, Context
+from .work_directory import WorkDirectory
 
 STRATEGY = "dump_restore"
 ROLLBACK = "rollback"
@@ -130,8 +131,7 @@ def migrate(context: Context, run: JournalRun) -> None:
             with context.work.journal.step(run.id, name) as notes:
                 context.progress.begin(name)
                 step(context, run, notes)
-                if not context.progress.states[-1]["finished"]:
-                    context.progress.finish()
+                context.progress.finish()
             run = context.work.journal.last()
         except InnodbError as error:
             raise after_failure(context, name, error) from error
@@ -251,8 +251,10 @@ def changes_since_opening(context: Context, run: JournalRun) -> list[str]:
         context.stop_timeout,
         "the new server",
     )
+    context.progress.begin("compare")
     with server:
         found, digests = steps.read_content(context, server)
+    context.progress.finish()
     digests.update(steps.read_files(context.paths.datadir, snapshot["digests"]))
     differences = census.compare(snapshot["census"], found) + digest.compare(snapshot["digests"], digests)
     return [difference.id for difference in differences if difference.id not in context.allowed]
@@ -260,9 +262,10 @@ def changes_since_opening(context: Context, run: JournalRun) -> list[str]:
 
 def stop_and_note(context: Context, run: JournalRun, step: str) -> None:
     """Stop the server and note which socket units have to be started again; those an earlier attempt noted count."""
-    sockets = context.instance.stop(context.stop_timeout)
+    sockets = context.instance.service.sockets()
     if sockets:
         context.work.journal.record(run.id, step, "note", {"sockets": sockets})
+    context.instance.stop(context.stop_timeout)
 
 
 def roll_back_by_request(context: Context, run: JournalRun, discard_writes: bool) -> list[str]:
@@ -291,17 +294,17 @@ def roll_back_by_request(context: Context, run: JournalRun, discard_writes: bool
     return lost
 
 
-def retire(context: Context, run: JournalRun, confirmed: str, retention_days: float, now: float) -> int:
-    """Delete what a finished migration kept and return the bytes freed; InnodbError while it is too early."""
-    age = (now - run.times.get("finish", now)) / SECONDS_PER_DAY
+def retire(work: WorkDirectory, instance: Instance, run: JournalRun, confirmed: str, retention_days: float, now: float) -> int:
+    """Delete what a run keeps and return the bytes freed; InnodbError while it is too early."""
+    age = (now - run.times.get(ROLLBACK, run.times.get("finish", now))) / SECONDS_PER_DAY
     if age < retention_days:
         raise InnodbError(
-            f"the migration is {age:.1f} days old and what it kept is to stay {retention_days:g} days",
+            f"the run {run.id} ended {age:.1f} days ago and what it keeps is to stay {retention_days:g} days",
             remedy="Wait, or lower innodb_retention_days",
         )
-    freed = data_directory.retire(run.retained(), confirmed, context.instance.datadir)
-    context.work.remove_snapshot(run.id)
-    logical_dump.remove_dump(context.work.dump)
-    _remove_empty_directories(context.paths)
-    context.work.journal.record(run.id, "retire", "end", {"freed_bytes": freed}, RETIRED)
+    kept = run.kept()
+    freed = data_directory.retire(kept, confirmed, instance.datadir)
+    work.remove_snapshot(run.id)
+    data_directory.remove_empty(os.path.dirname(path) for path in kept if os.path.basename(os.path.dirname(path)) == RETAINED_INSIDE)
+    work.journal.record(run.id, "retire", "end", {"freed_bytes": freed}, RETIRED)
     return freed

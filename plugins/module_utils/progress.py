@@ -9,8 +9,6 @@ import os
 import time
 from typing import Any, Callable
 
-PROGRESS_FILE = "progress.json"
-
 
 class Progress:
     """Keeps one line per step in a file. publish is called with the whole list of states; time comes from clock."""
@@ -20,22 +18,30 @@ class Progress:
         self.clock = clock
         self.states: list[dict[str, Any]] = []
 
-    def begin(self, step: str, total_bytes: int = 0) -> None:
-        self.states.append({"step": step, "total": total_bytes, "done": 0, "seconds": 0.0, "finished": False})
+    def begin(self, step: str) -> None:
         self._started = self.clock()
+        self._current = {"step": step, "total": 0, "done": 0, "seconds": 0.0, "finished": False}
+        self.states.append(self._current)
         self.publish(self.states)
 
+    def expect(self, total_bytes: int) -> None:
+        """From here on the step is measured by this many bytes."""
+        self._started = self.clock()
+        self._current["total"] = total_bytes
+
     def report(self, done_bytes: int) -> None:
-        state = self.states[-1]
-        state["done"] = min(done_bytes, state["total"]) if state["total"] else done_bytes
-        state["seconds"] = round(self.clock() - self._started, 1)
+        self._current["done"] = min(done_bytes, self._current["total"])
+        self._current["seconds"] = round(self.clock() - self._started, 1)
         self.publish(self.states)
 
     def finish(self) -> None:
-        state = self.states[-1]
-        state["seconds"] = round(self.clock() - self._started, 1)
-        state["done"] = state["total"]
-        state["finished"] = True
+        self.report(self._current["total"])
+        self._current["finished"] = True
+        self.publish(self.states)
+
+    def say(self, text: str) -> None:
+        """A sentence between the lines of the steps: the plan, a result."""
+        self.states.append({"step": text, "total": 0, "done": 0, "seconds": 0.0, "finished": True, "sentence": True})
         self.publish(self.states)
 
 
@@ -55,6 +61,8 @@ def to_file(path: str) -> Callable[[list[dict[str, Any]]], None]:
 def line(state: dict[str, Any]) -> str:
     """One state as a person reads it: percent, amount, rate and time left."""
     seconds = state["seconds"]
+    if state.get("sentence"):
+        return state["step"]
     if state["finished"]:
         amount = f", {_mib(state['total'])}" if state["total"] else ""
         return f"{state['step']}: done in {seconds:.1f} s{amount}"

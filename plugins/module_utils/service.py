@@ -90,12 +90,10 @@ class SystemdService:
                 remedy=f"Read 'journalctl -u {self.unit}' and the server's error log",
             )
 
-    def stop(self, seconds: float) -> list[str]:
-        """Stop the unit and what would wake it; the socket units that were active are returned, for start()."""
+    def stop(self, seconds: float) -> None:
+        """Stop the unit and the sockets that would wake it."""
         del seconds  # the unit has its own TimeoutStopSec
-        sockets = self.sockets()
-        self._systemctl("stop", *sockets, self.unit)
-        return sockets
+        self._systemctl("stop", *self.sockets(), self.unit)
 
     def start(self, seconds: float, sockets: Sequence[str] = ()) -> None:
         del seconds
@@ -140,10 +138,12 @@ class OwnProcess:
         pids = processes.servers_in(self.data_directory)
         return pids[0] if pids else None
 
-    def stop(self, seconds: float) -> list[str]:
+    def sockets(self) -> list[str]:
+        return []
+
+    def stop(self, seconds: float) -> None:
         for pid in processes.servers_in(self.data_directory):
             processes.stop_pid(pid, seconds)
-        return []
 
     def start(self, seconds: float, sockets: Sequence[str] = ()) -> None:
         del seconds, sockets

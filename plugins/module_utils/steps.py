@@ -85,12 +85,13 @@ class Context:
 
 def fence(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     """Stop the server cleanly, prove it stopped, and keep everybody from starting it: from here on nothing can be written."""
-    del run
+    del notes
     instance = context.instance
     instance.service.guard(context.work.fence_file)
-    sockets = instance.stop(context.stop_timeout)
+    sockets = instance.service.sockets()
     if sockets:
-        notes["sockets"] = sockets
+        context.work.journal.record(run.id, "fence", "note", {"sockets": sockets})
+    instance.stop(context.stop_timeout)
     size = instance.page_size_of_files()
     if size != context.before:
         raise InnodbError(f"the stopped server's files have {size} bytes per page instead of {context.before}", state="")
@@ -110,10 +111,9 @@ def dump(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
             context.workers,
             context.digest_method,
             context.progress.report,
-            lambda total: context.progress.begin("dump", total),
+            context.progress.expect,
         )
     logical_dump.complete(context.work.dump, manifest, data_directory.fingerprint(context.paths))
-    context.progress.finish()
     notes["bytes_moved"] = manifest.size_bytes()
     notes["tables"] = len(manifest.tables)
 
@@ -144,22 +144,19 @@ def restore(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
             )
             if refused:
                 raise logical_restore.Refused(refused[0])
-        context.progress.begin("restore", sum(file.size_bytes for file in manifest.files if file.table))
+        context.progress.expect(sum(file.size_bytes for file in manifest.files if file.table))
         logical_restore.load(server, engine, manifest, context.work.dump, context.workers, context.progress.report)
     logical_restore.put_definition_files(manifest, context.work.dump, context.paths.build)
     data_directory.put_back_files(context.paths.datadir, context.paths.build, engine.trait("carried_files"))
-    context.progress.finish()
 
 
 def compare(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     """Read the new server again from its files and compare it with the old one, object by object and table by table."""
     del run
     manifest = manifests.read(context.work.dump)
-    context.progress.begin("compare")
     with context.new_server([], context.login) as server:
         found, digests = read_content(context, server)
     digests.update(read_files(context.paths.build, manifest.digests))
-    context.progress.finish()
     differences = census.refused(census.compare(manifest.census, found), context.allowed)
     contents = census.refused(digest.compare(manifest.digests, digests), context.allowed)
     notes["census_differences"] = [difference.id for difference in differences]
@@ -169,6 +166,8 @@ def compare(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     if differences or contents:
         names = ", ".join(difference.id for difference in (differences + contents)[:10])
         raise InnodbError(f"the new server differs from the old one in {len(differences) + len(contents)} places: {names}", state="")
+    rows = sum(value["rows"] for value in digests.values() if isinstance(value, dict))
+    context.progress.say(f"equal: {len(found)} objects of the census, {len(digests)} digests of tables and files, {rows} rows")
 
 
 def read_files(datadir: str, wanted: Iterable[str]) -> dict[str, str]:
@@ -189,6 +188,7 @@ def read_content(context: Context, server: PrivateServer) -> tuple[census.Census
         tables = read_tables(session, engine)
         found = census.read_census(session, engine, tables)
     jobs = [Job(table, max(table.size_bytes, 1)) for table in digest.with_content(tables)]
+    context.progress.expect(sum(job.size_bytes for job in jobs))
 
     def work(session: Any, table: Any) -> None:
         digests[f"table {table.title}"] = digest.digest(session, engine, table, context.digest_method)

@@ -1,6 +1,6 @@
 # Copyright: Pagesmith
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""The work directory of an instance on the host: journal, lock, progress, dump, and what private servers need."""
+"""The work directory of an instance on the host: journal, lock, dump, and what private servers need."""
 
 from __future__ import annotations
 
@@ -11,7 +11,6 @@ from typing import Any
 
 from .durable import private_directory, remove_file, sync_directory, write_file
 from .journal import Journal
-from .progress import PROGRESS_FILE
 
 
 class WorkDirectory:
@@ -22,7 +21,6 @@ class WorkDirectory:
         self.path = os.path.join(base, instance_name)
         self.dump = os.path.join(self.path, "dump")
         self.fence_file = os.path.join(self.path, "fence")
-        self.progress_file = os.path.join(self.path, PROGRESS_FILE)
         self.journal = Journal(self.path)
 
     def create(self, gid: int) -> None:
@@ -41,9 +39,6 @@ class WorkDirectory:
     def run_dir(self, name: str) -> str:
         """Where a private server of this name keeps its temporary files."""
         return os.path.join(self.path, f"run-{name}")
-
-    def rehearsal(self) -> str:
-        return os.path.join(self.path, "rehearsal")
 
     def snapshot_file(self, run: str) -> str:
         return os.path.join(self.path, f"content-{run}.json")

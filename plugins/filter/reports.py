@@ -1,0 +1,61 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""Small views of facts and results for the roles."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.pagesmith.innodb.plugins.module_utils import page_size
+from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
+
+REPORTED = (
+    *("outcome", "run", "page_size_before", "page_size_after", "strategy", "steps", "write_outage_seconds", "read_outage_seconds"),
+    *("bytes_moved", "tables", "blockers", "census_differences", "digest_differences", "retained_directory", "lost_writes"),
+    *("set_aside", "freed_bytes", "removed", "msg"),
+)
+SECONDS_PER_DAY = 86400
+
+
+def migration_report(result: dict[str, Any], host: str) -> dict[str, Any]:
+    """The report of a host from the module's result: its outcome, or 'failed' when it did not come to one."""
+    report = {key: result[key] for key in REPORTED if key in result}
+    report.setdefault("outcome", "failed")
+    report["host"] = host
+    kept = report.get("retained_directory")
+    report["undo"] = f"ansible-playbook pagesmith.innodb.rollback --limit {host}" if kept else None
+    return report
+
+
+def drift(facts: dict[str, Any], wanted: str | int, retention_days: float, now: float | None = None) -> list[str]:
+    """What differs from what should be, as sentences: page size, option files, unfinished runs, directories kept for too long."""
+    found = []
+    try:
+        size = page_size.parse(wanted) if wanted else None
+    except InnodbError as error:
+        raise AnsibleFilterError(str(error)) from error
+    actual = facts["page_size"]
+    if size and actual != size:
+        found.append(f"The page size is {actual} bytes instead of {size}.")
+    if facts["running"] and facts["page_size_server"] != facts["page_size_files"]:
+        found.append(f"The server says {facts['page_size_server']} bytes per page, its files {facts['page_size_files']}.")
+    if facts["page_size_option"] and facts["page_size_option"] != actual:
+        found.append(f"The option files ask for {facts['page_size_option']} bytes per page, the files have {actual}: it would not start.")
+    if not facts["running"]:
+        found.append("The server is not running.")
+    found += [f"The run {run} is unfinished." for run in facts["migration"]["unfinished"]]
+    for run in facts["migration"]["runs"]:
+        age = ((now or time.time()) - run["ended"]) / SECONDS_PER_DAY if run["kept"] and run["ended"] else 0
+        if age > float(retention_days):
+            found.append(f"{run['kept'][0]} is kept for {age:.0f} days, longer than {retention_days}.")
+    return found
+
+
+class FilterModule:
+    """The filters of this file."""
+
+    def filters(self) -> dict[str, Any]:
+        return {"migration_report": migration_report, "drift": drift}

@@ -1,0 +1,311 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""What a user asks for, from the options to the result: plan, migrate, roll back, retire."""
+
+from __future__ import annotations
+
+import contextlib
+import os
+import tempfile
+import time
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from . import layout, migration, option_file, preflight, rehearsal
+from .census import read_definitions
+from .digest import CHECKSUM
+from .errors import InnodbError
+from .facts import Facts, read_facts
+from .instance import Instance, InstanceSpec, find_instance
+from .journal import MIGRATED, UNFINISHED, lock_held, locked
+from .journal import Run as JournalRun
+from .progress import Progress, to_file
+from .session import Login, connect
+from .steps import STEPS, Context
+from .work_directory import WorkDirectory, file_system_of, free_bytes, passable
+
+Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
+
+DEFAULT_WORK_DIR = "/var/lib/pagesmith-innodb"
+SCRATCH_DIR = "/var/tmp"
+STILL_COUNTS = ("manual_attempt", "page_size_unclear", "data_directory", "option_overridden", "locked")
+
+
+@dataclass(frozen=True)
+class Options:
+    """The options of a migration. target in bytes, timeouts in seconds; config is the content of our option file."""
+
+    spec: InstanceSpec
+    login: Login
+    target: int = 0
+    config: str = ""
+    work_dir: str = DEFAULT_WORK_DIR
+    allowed: frozenset[str] = frozenset()
+    workers: int = 0
+    digest_method: str = CHECKSUM
+    dump_keep: bool = False
+    stop_timeout: float = 600
+    start_timeout: float = 900
+    progress_file: str | None = None
+
+
+@dataclass
+class Situation:
+    """Where an instance stands: what it is, what its journal says."""
+
+    instance: Instance
+    facts: Facts
+    work: WorkDirectory
+    last: JournalRun | None
+    unfinished: bool
+    moment: float = field(default_factory=time.time)
+
+
+def read_situation(run: Run, options: Options) -> Situation:
+    """Look at the instance and its journal, and change nothing."""
+    instance = find_instance(run, options.spec)
+    work = WorkDirectory(options.work_dir, instance.name)
+    last = work.journal.last()
+    unfinished = last is not None and (last.status == UNFINISHED or last.steps.get(migration.ROLLBACK) == "begin")
+    facts = read_facts(instance, None if unfinished else options.login)
+    return Situation(instance, facts, work, last, unfinished)
+
+
+def plan(run: Run, options: Options, situation: Situation) -> migration.Plan:
+    """The plan, with everything that stands against it; nothing of what it tries out stays on the host."""
+    if situation.unfinished and migration.resumable(situation.last, options.target):
+        names = [name for name, state in situation.last.steps.items() if state == "end"]
+        return migration.Plan("resume", [], [f"go on with the run {situation.last.id}, which ended after: {', '.join(names) or 'nothing'}"])
+    facts = situation.facts
+    blockers = preflight.find_blockers(facts, request(options, situation))
+    if preflight.already_there(facts, options.target):
+        blockers = [blocker for blocker in blockers if blocker.id in STILL_COUNTS or blocker.id.endswith(" unreadable")]
+        return migration.Plan("refused" if blockers else "already", blockers)
+    paths = new_paths(situation)
+    if not any(blocker.object == situation.instance.engine.title for blocker in blockers) and facts.server:
+        with scratch_directory() as directory:
+            blockers += rehearsal_blockers(run, options, situation, directory)
+    return migration.make_plan(facts, options.target, paths, blockers)
+
+
+def new_paths(situation: Situation) -> layout.Paths:
+    return layout.plan_paths(situation.facts.layout, migration.retained_label(situation.facts.page_size or 0, situation.moment))
+
+
+@contextlib.contextmanager
+def scratch_directory() -> Iterator[str]:
+    """A directory for a rehearsal, away from all that lasts, so that a plan leaves no trace."""
+    with tempfile.TemporaryDirectory(prefix="pagesmith-", dir=SCRATCH_DIR) as directory:
+        os.chmod(directory, 0o711)
+        yield os.path.join(directory, "rehearsal")
+
+
+def require_unchanged(options: Options, situation: Situation) -> None:
+    """InnodbError when what was planned without the lock does not hold any more, now that we have it."""
+    blockers = [] if situation.unfinished else preflight.find_blockers(situation.facts, request(options, situation, own_lock=True))
+    if blockers or preflight.already_there(situation.facts, options.target):
+        reason = blockers[0].message if blockers else "another run migrated it"
+        raise InnodbError(f"the instance changed while the migration was planned: {reason}", remedy="Run again")
+
+
+def rehearsal_blockers(run: Run, options: Options, situation: Situation, directory: str) -> list[preflight.Blocker]:
+    """Ask the real program: does it take the schema at the target page size, and our option file?"""
+    instance, server = situation.instance, situation.facts.server
+    with connect(instance.login(options.login)) as session:
+        source = read_definitions(session, [table for table in server.tables if f"{table.title}" not in server.unreadable])
+        plugins = session.rows("SELECT name, dl FROM mysql.plugin") if instance.engine.trait("plugin_table") else []
+    paths = new_paths(situation)
+    tables = [table for table in server.tables if f"table {table.title}" in source]
+    refused = rehearsal.rehearse(run, instance, paths, options.target, directory, tables, plugins, source, options.allowed)
+    blockers = preflight.blockers_of_rehearsal(refused)
+    return blockers
+
+
+def request(options: Options, situation: Situation, own_lock: bool = False) -> preflight.Request:
+    """What preflight needs besides the facts of the server. own_lock: the lock that is held is ours."""
+    instance, facts = situation.instance, situation.facts
+    drop_in = option_file.drop_in_path(instance.options, instance.group_suffix)
+    directories = [os.path.dirname(facts.layout.real_datadir), *facts.layout.outside.values()]
+    if facts.layout.mount_point:
+        directories[0] = facts.layout.real_datadir
+    directories.append(facts.layout.real_datadir)
+    unwritable = [(path, layout.unwritable(path)) for path in dict.fromkeys(directories) if os.path.isdir(path)]
+    if drop_in:
+        unwritable.append((os.path.dirname(drop_in), layout.unwritable(os.path.dirname(drop_in))))
+    barred = passable(situation.work.path, *instance.owner()) if os.path.isdir(instance.datadir) else None
+    if barred and barred != situation.work.path:
+        unwritable.append((barred, "the server's user may not pass through it, so it can't write the dump below it"))
+    real = facts.layout.real_datadir
+    return preflight.Request(
+        target=options.target,
+        allowed=options.allowed,
+        work_dir=options.work_dir,
+        work_free_bytes=free_bytes(options.work_dir),
+        same_file_system=os.path.isdir(real) and os.stat(file_system_of(options.work_dir)).st_dev == os.stat(real).st_dev,
+        other_run=not own_lock and lock_held(situation.work.path),
+        overridden=tuple(option_file.overridden(instance.options, drop_in, options.config) if drop_in and options.config else ()),
+        drop_in=drop_in,
+        server_files_unwritable=tuple((path, reason) for path, reason in unwritable if reason),
+        known_retained=frozenset(kept for run in situation.work.journal.runs() for kept in run.kept()),
+    )
+
+
+def config_diff(options: Options, situation: Situation) -> dict[str, str]:
+    """The change of our option file, as Ansible shows it."""
+    path = option_file.drop_in_path(situation.instance.options, situation.instance.group_suffix) or "option file"
+    before = ""
+    if os.path.isfile(path):
+        before = option_file.read_option_file(path)
+    return {"before_header": path, "after_header": path, "before": before, "after": options.config}
+
+
+def migrate(run: Run, options: Options, situation: Situation, plan_lines: Sequence[str]) -> dict[str, Any]:
+    """Carry out a migration that plan() allowed, or go on with an unfinished one; the caller holds the lock."""
+    context = make_context(run, options, situation)
+    for line in plan_lines:
+        context.progress.say(f"plan: {line}")
+    journal_run = situation.last if situation.unfinished else migration.start_run(context, situation.moment)
+    try:
+        migration.migrate(context, journal_run)
+    except InnodbError as error:
+        raise Failed(error, result_of(context, context.result.get("outcome", "failed"))) from error
+    return result_of(context, MIGRATED)
+
+
+class Failed(InnodbError):
+    """A migration or a rollback that failed, with the result so far."""
+
+    def __init__(self, error: InnodbError, result: dict[str, Any]) -> None:
+        super().__init__(error.failed, error.state, error.remedy)
+        self.result = result
+
+
+def make_context(run: Run, options: Options, situation: Situation) -> Context:
+    """The context of the steps: from the journal for an existing run, from the situation for a new one."""
+    facts, last = situation.facts, situation.last
+    known = last.facts if last and (situation.unfinished or not options.target) else None
+    paths = layout.Paths.from_dict(known["paths"]) if known else new_paths(situation)
+    config_path = (known or {}).get("config_path") or option_file.drop_in_path(situation.instance.options, situation.instance.group_suffix)
+    return Context(
+        run=run,
+        spec=options.spec,
+        instance=situation.instance,
+        login=options.login,
+        work=situation.work,
+        progress=Progress(to_file(options.progress_file) if options.progress_file else lambda states: None),
+        paths=paths,
+        layout=facts.layout,
+        before=known["before"] if known else facts.page_size,
+        target=known["target"] if known else options.target,
+        config=options.config,
+        config_path=config_path,
+        allowed=options.allowed,
+        workers=options.workers or default_workers(),
+        digest_method=options.digest_method,
+        dump_keep=options.dump_keep,
+        stop_timeout=options.stop_timeout,
+        start_timeout=options.start_timeout,
+    )
+
+
+def default_workers() -> int:
+    return max(2, os.cpu_count() or 2)
+
+
+def result_of(context: Context, outcome: str) -> dict[str, Any]:
+    """What a report of a migration says, from the journal."""
+    last = context.work.journal.last()
+    steps = [
+        {"name": name, "seconds": last.seconds.get(name, 0.0), "outcome": "done" if last.done(name) else "failed"}
+        for name, _step, _text in STEPS
+        if last.begun(name)
+    ]
+    outage = None
+    if "fence" in last.times and "open" in last.times:
+        outage = round(last.times["open"] - last.times["fence"] + last.seconds.get("fence", 0.0), 3)
+    return {
+        "outcome": outcome,
+        "run": last.id,
+        "page_size_before": context.before,
+        "page_size_after": context.target if outcome == MIGRATED else context.before,
+        "strategy": migration.STRATEGY,
+        "steps": steps,
+        "write_outage_seconds": outage,
+        "read_outage_seconds": outage,
+        "bytes_moved": last.facts.get("bytes_moved", 0),
+        "tables": last.facts.get("tables", 0),
+        "blockers": [],
+        "census_differences": context.result.get("census_differences", []),
+        "digest_differences": context.result.get("digest_differences", []),
+        "retained_directory": context.paths.retained if outcome == MIGRATED else None,
+        "progress": context.progress.states,
+    }
+
+
+def last_run_to_undo(situation: Situation) -> JournalRun | None:
+    """The run that a rollback undoes: the last one, when it is unfinished or its old directory is still kept."""
+    last = situation.last
+    if last is None or not (situation.unfinished or last.status == MIGRATED):
+        return None
+    return last
+
+
+def roll_back(run: Run, options: Options, situation: Situation, discard_writes: bool) -> dict[str, Any]:
+    """Undo the last run; the caller holds the lock."""
+    journal_run = last_run_to_undo(situation)
+    context = make_context(run, options, situation)
+    lost = migration.roll_back_by_request(context, journal_run, discard_writes)
+    return {
+        "outcome": "rolled_back",
+        "run": journal_run.id,
+        "page_size_before": context.target,
+        "page_size_after": context.before,
+        "lost_writes": lost,
+        "set_aside": situation.work.journal.last().kept(),
+    }
+
+
+def retire(situation: Situation, confirmed: str, retention_days: float) -> dict[str, Any]:
+    """Delete what the run that keeps the confirmed path keeps; the caller holds the lock."""
+    runs = [run for run in situation.work.journal.runs() if run.kept()]
+    chosen = [run for run in runs if os.path.realpath(run.kept()[0]) == os.path.realpath(confirmed)]
+    if not chosen:
+        kept = ", ".join(run.kept()[0] for run in runs) or "nothing is kept"
+        raise InnodbError(f"'{confirmed}' is not a directory that this instance keeps", remedy=f"Kept are: {kept}")
+    if situation.unfinished or not situation.facts.running:
+        raise InnodbError(
+            "the instance is not running, or a run of it is unfinished, so its old directory may still be needed",
+            remedy="Finish or roll back the run first",
+        )
+    freed = migration.retire(situation.work, situation.instance, chosen[-1], confirmed, retention_days, time.time())
+    return {"outcome": "retired", "run": chosen[-1].id, "freed_bytes": freed, "removed": chosen[-1].kept()}
+
+
+@contextlib.contextmanager
+def work_locked(situation: Situation) -> Iterator[None]:
+    """Hold the instance's lock; the work directory is made when it is not there."""
+    situation.work.create(situation.instance.owner()[1])
+    with locked(situation.work.path):
+        yield
+
+
+def describe_plan(plan: migration.Plan, options: Options, situation: Situation) -> dict[str, Any]:
+    """What a report says of a migration that was not carried out."""
+    size = situation.facts.page_size
+    return {
+        "outcome": {"migrate": "planned", "resume": "planned"}.get(plan.outcome, plan.outcome),
+        "page_size_before": size,
+        "page_size_after": size if plan.outcome in ("already", "refused") else options.target,
+        "strategy": migration.STRATEGY,
+        "steps": [],
+        "write_outage_seconds": 0.0,
+        "read_outage_seconds": 0.0,
+        "bytes_moved": 0,
+        "tables": len(situation.facts.server.tables) if situation.facts.server else 0,
+        "blockers": [blocker.as_dict() for blocker in plan.blockers],
+        "census_differences": [],
+        "digest_differences": [],
+        "retained_directory": next((run.kept()[0] for run in reversed(situation.work.journal.runs()) if run.kept()), None),
+        "plan": plan.lines + plan.notes,
+    }
