@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
+
 from ansible_collections.pagesmith.innodb.plugins.module_utils import page_size as page_sizes
 from ansible_collections.pagesmith.innodb.plugins.module_utils.engines import parse_banner
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError

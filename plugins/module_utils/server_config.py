@@ -1,0 +1,421 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""Our option file: tried by the real server before it is used, written, and its values read back from the running server."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Callable
+
+from . import data_directory, page_size, rehearsal
+from .block_device import memory_bytes
+from .durable import private_directory, remove_file, write_file
+from .errors import UNCHANGED, InnodbError
+from .instance import Instance, InstanceSpec, find_instance
+from .journal import UNFINISHED
+from .layout import Paths
+from .option_file import Options, Setting, drop_in_path, normalise, overridden, parse_help, parse_text, read_option_file
+from .private_server import PrivateServer, private_options
+from .server_options import LISTS, MIB, least_pool_bytes, parse_bytes
+from .session import Login, Session, connect
+from .work_directory import WorkDirectory
+
+Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
+
+FILE_MODE = 0o644
+COPIES = "options"
+POOL = "innodb_buffer_pool_size"
+PAGE_SIZE = "innodb_page_size"
+DEFAULT_PAGE_SIZE = 16384
+
+#: Sizes that a server rounds: the step in bytes is the product of these variables, at least LEAST_STEP_BYTES.
+ROUNDED = {POOL: ("innodb_buffer_pool_chunk_size", "innodb_buffer_pool_instances")}
+LEAST_STEP_BYTES = MIB
+
+SWITCH_WORDS = {"on": "1", "true": "1", "yes": "1", "off": "0", "false": "0", "no": "0"}
+COMPLAINT = re.compile(r"\[(?:Warning|ERROR)\]|adjusted|ignored|removed|deprecated|unknown variable", re.IGNORECASE)
+ERROR_MARK = "[ERROR]"
+INCLUDE = re.compile(r"^([ \t]*!include(?:dir)?[ \t]+)(\S.*?)[ \t]*$", re.MULTILINE)
+
+
+def option_of(argument: str) -> tuple[str, str]:
+    """Name and value of an option as it stands on a command line."""
+    name, equals, value = argument.partition("=")
+    return normalise(name, value if equals else None)
+
+
+@dataclass(frozen=True)
+class Mismatch:
+    """An option that the running server has with another value than the file asks for. rounded: by no more than the server's step."""
+
+    option: str
+    asked: str
+    actual: str
+    rounded: bool = False
+
+    def __str__(self) -> str:
+        adjusted = parse_bytes(self.asked) is not None and parse_bytes(self.actual) is not None
+        return f"{self.option}={self.asked} {'was adjusted to' if adjusted else 'is in truth'} {self.actual or 'empty'}"
+
+
+def asked_for(content: str, groups: Sequence[str]) -> list[Setting]:
+    """The options that a drop-in sets in these groups: the last line of each, all lines of lists."""
+
+    def refuse(_kind: str, path: str) -> list[Setting]:
+        raise InnodbError(f"the option file includes {path}, but it must stand alone")
+
+    settings = parse_text(content, "", groups, refuse)
+    last = {setting.name: setting.line for setting in settings}
+    return [setting for setting in settings if setting.name in LISTS or last[setting.name] == setting.line]
+
+
+def canonical(value: str) -> str:
+    """A value in the form in which two spellings of it are equal: C(8k) and 8192, C(ON) and 1, 0.5 and 0.500000."""
+    value = value.strip().lower()
+    if value in SWITCH_WORDS:
+        return SWITCH_WORDS[value]
+    size = parse_bytes(value)
+    if size is not None:
+        return str(size)
+    if re.fullmatch(r"-?\d+\.\d*", value):
+        return f"{float(value):g}"
+    return value.rstrip("/")
+
+
+def equal(asked: str, actual: str) -> bool:
+    """Whether a server that shows the value actual took what was asked for."""
+    if canonical(asked) == canonical(actual):
+        return True
+    if "," in asked or "," in actual:
+        # Lists are shown in another order, and with what belongs to them by itself.
+        wanted, shown = (({canonical(part) for part in text.split(",")} - {""}) for text in (asked, actual))
+        return bool(wanted) and wanted <= shown
+    # A switch that takes a file name, such as log_bin, shows only that it is on.
+    return actual.upper() == "ON" and canonical(asked) != "0" and parse_bytes(asked) is None
+
+
+def compare(settings: Iterable[Setting], variables: Mapping[str, str | None]) -> list[Mismatch]:
+    """The options whose variable has another value. One without a variable of its name can't be compared: the server's log can."""
+    found = []
+    for setting in settings:
+        if setting.name not in variables:
+            continue
+        actual = variables[setting.name] or ""
+        if not equal(setting.value, actual):
+            found.append(Mismatch(setting.name, setting.value, actual, _rounded(setting, actual, variables)))
+    return found
+
+
+def _rounded(setting: Setting, actual: str, variables: Mapping[str, str | None]) -> bool:
+    asked, taken = parse_bytes(setting.value), parse_bytes(actual)
+    if setting.name not in ROUNDED or asked is None or taken is None:
+        return False
+    step = 1
+    for name in ROUNDED[setting.name]:
+        step *= int(variables.get(name) or 1)
+    return abs(taken - asked) < max(step, LEAST_STEP_BYTES)
+
+
+def read_back(session: Session, content: str, groups: Sequence[str]) -> list[Mismatch]:
+    """Compare every option of a drop-in with the running server. groups: those that the server reads (Options.groups)."""
+    settings = asked_for(content, groups)
+    return compare(settings, _variables(session, settings))
+
+
+def _variables(session: Session, settings: Iterable[Setting]) -> dict[str, str | None]:
+    steps = [name for names in ROUNDED.values() for name in names]
+    return session.variables(*(setting.name for setting in settings), *steps)
+
+
+def complaints(log: str, names: Collection[str]) -> list[str]:
+    """Lines of a server's log that find fault with one of these options, without time and thread; each once."""
+    found: dict[str, None] = {}
+    for line in log.splitlines():
+        text = line.lower().replace("-", "_")
+        named = any(re.search(rf"(?<![a-z0-9_])(?:loose_)?{re.escape(name)}(?![a-z0-9_])", text) for name in names)
+        if named and COMPLAINT.search(line):
+            found[re.sub(r"^.*?\[(?:Warning|ERROR|Note|System)\]\s*(?:\[[^\]]*\]\s*)*", "", line).strip()] = None
+    return list(found)
+
+
+def problems_beforehand(instance: Instance, settings: Sequence[Setting], size: int) -> list[str]:
+    """What is wrong with a drop-in for a data directory of this page size, without asking the server."""
+    problems = []
+    if not settings:
+        problems.append(f"it sets nothing in a group that this server reads ({', '.join(instance.options.groups)})")
+    if size not in instance.engine.trait("page_sizes"):
+        problems.append(f"{instance.engine.title} can't have {page_size.label(size)} pages")
+    for setting in settings:
+        if setting.name == PAGE_SIZE and page_size.parse(setting.value) != size:
+            problems.append(f"it asks for {PAGE_SIZE}={setting.value}, but the data directory is to have {page_size.label(size)} pages")
+        pool = parse_bytes(setting.value) if setting.name == POOL else None
+        if pool is not None and pool > memory_bytes():
+            problems.append(f"{POOL}={setting.value} is more than the memory of this host ({memory_bytes() // MIB} MiB)")
+    return problems
+
+
+def candidate_problems(run: Run, instance: Instance, paths: Paths, content: str, directory: str, size: int) -> list[str]:
+    """What the real server program finds wrong with a drop-in of this content, empty when nothing.
+
+    A server is started privately, with the instance's other option files and little memory, on an empty data directory with pages of
+    size bytes. directory is made for it, and removed; it needs about 150 MiB and a few seconds. The instance itself is not touched.
+    """
+    settings = asked_for(content, instance.options.groups)
+    problems = problems_beforehand(instance, settings, size)
+    if problems:
+        return problems
+    drop_in = drop_in_path(instance.options, instance.group_suffix)
+    with _scratch(instance, paths, directory) as scratch:
+        defaults_file = mirror(instance.options, drop_in, content, os.path.join(directory, COPIES))
+        trial = replace(instance, defaults_file=defaults_file)
+        code, out, err = run([*trial.command, "--verbose", "--help"])
+        problems = complaints(err, {setting.name for setting in settings})
+        if code != 0 or (problems and ERROR_MARK in err):
+            errors = [line.partition(ERROR_MARK)[2].strip() for line in err.splitlines() if ERROR_MARK in line]
+            return problems or [f"the server does not accept it: {'; '.join(errors) or f'exit status {code}'}"]
+        limits = _limits(instance, size, parse_help(out)[2])
+        data_directory.build(run, instance, scratch, size, _memory_limits(instance, size))
+        return problems + _trial(trial, scratch, directory, settings, limits)
+
+
+def _trial(trial: Instance, scratch: Paths, directory: str, settings: list[Setting], limits: list[str]) -> list[str]:
+    """Start the server and look at its log and its values."""
+    options = [*private_options(trial), *limits, *scratch.build_options()]
+    server = PrivateServer(
+        trial, scratch.build, os.path.join(directory, "run"), options, Login(user="root"), title="a server with the option file"
+    )
+    fixed = {option_of(argument)[0] for argument in server.command()[1:]}
+    tried = [setting for setting in settings if setting.name not in fixed]
+    try:
+        with server, server.session() as session:
+            mismatches = compare(tried, _variables(session, tried))
+            with open(server.error_log, encoding="utf-8", errors="replace") as file:
+                said = complaints(file.read(), {setting.name for setting in tried})
+    except InnodbError as error:
+        return [error.failed]
+    return said + [str(mismatch) for mismatch in mismatches if not mismatch.rounded]
+
+
+def _memory_limits(instance: Instance, size: int) -> list[str]:
+    """Options that keep a server small beside the live one."""
+    return [f"--innodb-buffer-pool-size={2 * least_pool_bytes(instance.engine, size)}", *rehearsal.SCRATCH_OPTIONS]
+
+
+def _limits(instance: Instance, size: int, values: Mapping[str, str | None]) -> list[str]:
+    """The limits that do limit: what the server would take less of by itself is tried as it is. values: as the server lists them."""
+    limits = []
+    for option in _memory_limits(instance, size):
+        name, limit = option_of(option)
+        value = parse_bytes(values.get(name) or "")
+        if value is None or value > parse_bytes(limit):
+            limits.append(option)
+    return limits
+
+
+@contextmanager
+def _scratch(instance: Instance, paths: Paths, directory: str) -> Iterator[Paths]:
+    """The paths of an empty data directory and of copies of option files; what an earlier attempt left goes first, all at the end."""
+    scratch, copies = rehearsal.scratch_paths(paths, directory), os.path.join(directory, COPIES)
+
+    def clear() -> None:
+        data_directory.remove_build(scratch)
+        if os.path.isdir(copies):
+            shutil.rmtree(copies)
+
+    if os.path.isdir(directory):
+        clear()
+    private_directory(directory, *instance.owner())
+    try:
+        yield scratch
+    finally:
+        clear()
+        os.rmdir(directory)
+
+
+def mirror(options: Options, drop_in: str | None, content: str, target: str) -> str:
+    """Copy all option files to target, with the drop-in as it is to be, and return the file that includes them.
+
+    The copies are as readable as the originals, and include one another. Without a place for the drop-in it is read last.
+    """
+    contents = {os.path.abspath(path): read_option_file(path) for path in options.files}
+    place = os.path.abspath(drop_in or "/candidate.cnf")
+    contents[place] = content
+
+    def there(path: str) -> str:
+        return target + os.path.abspath(path)
+
+    os.mkdir(target, 0o755)
+    for directory in options.directories:
+        os.makedirs(there(directory), 0o755, exist_ok=True)
+    for path, text in contents.items():
+        copy = there(path)
+        os.makedirs(os.path.dirname(copy), 0o755, exist_ok=True)
+        write_file(copy, INCLUDE.sub(lambda match: match.group(1) + there(match.group(2)), text), FILE_MODE)
+        if os.path.exists(path) and path != place:
+            data_directory.copy_attributes(path, copy)
+    roots = [*options.roots, *([] if drop_in else [place])]
+    first = os.path.join(target, "trial.cnf")
+    write_file(first, "".join(f"!include {there(root)}\n" for root in roots), FILE_MODE)
+    return first
+
+
+@dataclass(frozen=True)
+class Change:
+    """What becomes of our option file. before: its content now, None when there is none. size: page size in bytes of the data."""
+
+    path: str
+    before: str | None
+    after: str
+    size: int
+
+    @property
+    def changes(self) -> bool:
+        return self.before != self.after
+
+    def diff(self) -> dict[str, str]:
+        """The change as Ansible shows it."""
+        return {"before_header": self.path, "after_header": self.path, "before": self.before or "", "after": self.after}
+
+
+def plan(instance: Instance, content: str) -> Change:
+    """The change, without making it; InnodbError when the file has no place, would not count, or would not fit the data."""
+    path = drop_in_path(instance.options, instance.group_suffix)
+    if path is None:
+        raise InnodbError(
+            "the option files of the server include no directory where an option file of ours could be put",
+            remedy="Add a line '!includedir DIRECTORY' at the end of the server's option file",
+        )
+    if not os.path.isdir(instance.datadir):
+        raise InnodbError(f"the data directory {instance.datadir} does not exist", remedy="Install and initialise the server first")
+    require_page_size(instance, path, content)
+    require_last(instance, path, content)
+    size = instance.page_size_of_files() or page_size_asked(instance, path, content)
+    return Change(path, read_option_file(path) if os.path.exists(path) else None, content, size)
+
+
+def page_size_asked(instance: Instance, path: str, content: str) -> int:
+    """Page size in bytes that the server would be started with."""
+    asked = [setting.value for setting in instance.options.reread({path: content}) if setting.name == PAGE_SIZE]
+    return page_size.parse(asked[-1]) if asked else DEFAULT_PAGE_SIZE
+
+
+def require_page_size(instance: Instance, path: str, content: str) -> None:
+    """InnodbError when the file asks for another page size than the data has."""
+    found, asked = instance.page_size_of_files(), page_size_asked(instance, path, content)
+    if found and found != asked:
+        raise InnodbError(
+            f"the data directory {instance.datadir} has {page_size.label(found)} pages and can't be started with"
+            f" {PAGE_SIZE}={page_size.label(asked)}",
+            remedy=f"Changing it is the migration's job: run pagesmith.innodb.migrate with innodb_page_size={page_size.label(asked)}",
+        )
+
+
+def require_last(instance: Instance, path: str, content: str) -> None:
+    """InnodbError when a later line, or the command line, sets one of our options to something else."""
+    lost = [
+        f"{winner.file}{f':{winner.line}' if winner.line else ''} sets {winner.name}={winner.value} after our {own.name}={own.value}"
+        for own, winner in overridden(instance.options, path, content)
+        if own.name not in LISTS and canonical(own.value) != canonical(winner.value)
+    ]
+    if lost:
+        raise InnodbError(f"options of {path} would be overridden: {', '.join(lost)}", remedy="Take them out there and run again")
+
+
+def require_no_migration(work: WorkDirectory, lock_held: bool) -> None:
+    """InnodbError while a migration of the instance runs or is unfinished: it has the option file in its own hands."""
+    last = work.journal.last()
+    if lock_held:
+        raise InnodbError("a migration of this instance is running", remedy="Wait for it and run again")
+    if last and last.status == UNFINISHED:
+        raise InnodbError(f"the migration {last.id} of this instance is unfinished", remedy="Finish it, or roll it back, and run again")
+
+
+def process_age_seconds(pid: int) -> float:
+    """How long a process runs."""
+    with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+        ticks = int(file.read().rpartition(")")[2].split()[19])
+    return time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+
+
+def restart_pending(instance: Instance, path: str) -> bool:
+    """Whether the running server was started before our option file was written."""
+    pid = instance.service.pid()
+    return pid is not None and os.path.exists(path) and time.time() - os.stat(path).st_mtime < process_age_seconds(pid)
+
+
+def put(path: str, content: str | None) -> None:
+    """Write our option file, or remove it."""
+    if content is None:
+        remove_file(path)
+    else:
+        write_file(path, content, FILE_MODE)
+
+
+@dataclass(frozen=True)
+class Restart:
+    """How to restart an instance; timeouts in seconds."""
+
+    run: Run
+    spec: InstanceSpec
+    stop_timeout: float
+    start_timeout: float
+
+    def into(self, instance: Instance, change: Change) -> Instance:
+        """Restart with the new file and return the instance as it is then; when it does not start, go back to the old file and raise."""
+        try:
+            sockets = instance.stop(self.stop_timeout)
+        except InnodbError as error:
+            raise error.with_state(f"{_put_back(change)}, but the server was told to stop and may be down.") from error
+        try:
+            instance = find_instance(self.run, self.spec)
+            instance.start(self.start_timeout, sockets)
+        except InnodbError as error:
+            raise error.with_state(self._back(change, sockets)) from error
+        return instance
+
+    def _back(self, change: Change, sockets: Sequence[str]) -> str:
+        """Put the old file back, start the server with it, and say in what state the host is."""
+        done = _put_back(change)
+        try:
+            instance = find_instance(self.run, self.spec)
+            instance.stop(self.stop_timeout)
+            instance.start(self.start_timeout, sockets)
+        except InnodbError as error:
+            return f"{done}, but the server does not start with that either and is down: {error.failed}."
+        return f"{done}, and the server runs with that again."
+
+
+def _put_back(change: Change) -> str:
+    put(change.path, change.before)
+    return "The file was removed again" if change.before is None else "The old file was put back"
+
+
+def require_identity(session: Session, instance: Instance) -> None:
+    """InnodbError when another server answers."""
+    datadir = session.variables("datadir").get("datadir") or ""
+    if os.path.realpath(datadir) != os.path.realpath(instance.datadir):
+        raise InnodbError(
+            f"the server that answers works in {datadir}, but the instance that was found works in {instance.datadir}",
+            remedy="Say which instance is meant in instance, or which socket in login_unix_socket",
+        )
+
+
+def read_back_values(instance: Instance, login: Login, content: str, state: str = UNCHANGED) -> list[Mismatch]:
+    """Compare the running server with the file: what it only rounded is returned, any other difference is an InnodbError."""
+    with connect(instance.login(login)) as session:
+        require_identity(session, instance)
+        found = read_back(session, content, instance.options.groups)
+    lost = [str(mismatch) for mismatch in found if not mismatch.rounded]
+    if lost:
+        raise InnodbError(
+            f"the running server does not have what the option file asks for: {', '.join(lost)}",
+            state,
+            "Ask for the value the server has, or restart the server when somebody changed it while it ran",
+        )
+    return found
