@@ -104,6 +104,14 @@ def remove_build(paths: Paths) -> None:
         sync_directory(os.path.dirname(directory))
 
 
+def remove_half_built(paths: Paths) -> None:
+    """Delete tablespaces outside the data directory that stand in the place of one that is set aside: copies never in use."""
+    for source, kept in paths.external:
+        if os.path.isfile(source) and os.path.isfile(kept):
+            os.unlink(source)
+            sync_directory(os.path.dirname(source))
+
+
 def put_back_files(source: str, target: str, patterns: Iterable[str]) -> list[str]:
     """Copy files of the old data directory that initialisation does not make, with owner, mode and times; names that exist stay."""
     copied = []

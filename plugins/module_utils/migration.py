@@ -101,17 +101,16 @@ def start_run(context: Context, moment: float) -> JournalRun:
     return context.work.journal.last()
 
 
-def first_step_again(context: Context, run: JournalRun) -> int:
-    """Index of the step at which an interrupted run goes on: steps whose result is gone or doubtful are done again."""
+def steps_left(run: JournalRun, dump_valid: bool) -> list[str]:
+    """Names of the steps that a run has to do, in order; pure.
+
+    Once the renames have begun it goes forward. Before that, what was half-loaded is built again, and a complete dump is
+    taken as it is when the old server was not started since (dump_valid).
+    """
     names = [name for name, _step, _text in STEPS]
-    if run.begun("swap") and run.facts.get("moves") is not None:
-        return next(
-            (index for index, name in enumerate(names) if index >= names.index("swap") and not run.done(name)),
-            len(names) - 1,
-        )
-    if run.done("dump") and dump_still_valid(context):
-        return names.index("build")
-    return 0
+    if run.facts.get("moves") is not None:
+        return [name for name in names[names.index("swap") :] if not run.done(name)]
+    return [name for name in names if not (name == "dump" and run.done("dump") and dump_valid)]
 
 
 def dump_still_valid(context: Context) -> bool:
@@ -125,8 +124,10 @@ def dump_still_valid(context: Context) -> bool:
 
 def migrate(context: Context, run: JournalRun) -> None:
     """Carry out the steps that are left. A failure before the service is opened rolls everything back and is raised."""
-    first = first_step_again(context, run)
-    for name, step, _text in STEPS[first:]:
+    left = steps_left(run, run.done("dump") and dump_still_valid(context))
+    for name, step, _text in STEPS:
+        if name not in left:
+            continue
         try:
             with context.work.journal.step(run.id, name) as notes:
                 context.progress.begin(name)
@@ -159,15 +160,23 @@ def after_failure(context: Context, step: str, error: InnodbError) -> InnodbErro
             "Correct the cause and run the playbook rollback",
         )
     context.result["outcome"] = ROLLED_BACK
+    again = " again" if run.begun("fence") else " on"
     return error.with_state(
-        f"Everything was rolled back: the old server with {label(context.before)} pages runs again with all its data.",
+        f"Everything was rolled back: the old server with {label(context.before)} pages runs{again} with all its data.",
         error.remedy or "Correct the cause and run again",
     )
 
 
 def roll_back(context: Context, run: JournalRun) -> None:
-    """Put the old server back and start it. Before the service was opened the half-built new files are removed, after it kept."""
+    """Put the old server back and start it. Before the service was opened the half-built new files are removed, after it kept.
+
+    A run that did not get to the fence leaves the server as it is, running.
+    """
     journal = context.work.journal
+    if not run.begun("fence"):
+        data_directory.remove_build(context.paths)
+        journal.record(run.id, ROLLBACK, "end", status=ROLLED_BACK)
+        return
     opened = run.begun("open")
     journal.record(run.id, ROLLBACK, BEGIN)
     stop_everything(context)
@@ -177,10 +186,7 @@ def roll_back(context: Context, run: JournalRun) -> None:
     elif run.facts.get("moves"):
         data_directory.undo([tuple(move) for move in run.facts["moves"]], _existing(context.paths))
     if not opened:
-        for source, kept in context.paths.external:
-            # The file in the place of a retained one is the half-built copy of it.
-            if os.path.exists(source) and os.path.exists(kept):
-                os.unlink(source)
+        data_directory.remove_half_built(context.paths)
         data_directory.undo(list(context.paths.external), context.paths.datadir)
         data_directory.remove_build(context.paths)
     steps.restore_config(run)

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import layout, migration, option_file, preflight, rehearsal
+from . import layout, migration, option_file, preflight, rehearsal, server_config
 from .census import read_definitions
 from .digest import CHECKSUM
 from .errors import InnodbError
@@ -119,6 +119,10 @@ def rehearsal_blockers(run: Run, options: Options, situation: Situation, directo
     tables = [table for table in server.tables if f"table {table.title}" in source]
     refused = rehearsal.rehearse(run, instance, paths, options.target, directory, tables, plugins, source, options.allowed)
     blockers = preflight.blockers_of_rehearsal(refused)
+    if options.config:
+        problems = server_config.candidate_problems(run, instance, paths, options.config, directory, options.target)
+        remedy = "Correct the variables of nvme_config"
+        blockers += [preflight.Blocker("configuration", "option file", problem, remedy) for problem in problems]
     return blockers
 
 
@@ -210,7 +214,7 @@ def make_context(run: Run, options: Options, situation: Situation) -> Context:
 
 
 def default_workers() -> int:
-    return max(2, os.cpu_count() or 2)
+    return (os.cpu_count() or 1) + 1
 
 
 def result_of(context: Context, outcome: str) -> dict[str, Any]:

@@ -30,6 +30,7 @@ Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
 
 FILE_MODE = 0o644
 COPIES = "options"
+TRIAL_LOG = "trial.err"
 POOL = "innodb_buffer_pool_size"
 PAGE_SIZE = "innodb_page_size"
 DEFAULT_PAGE_SIZE = 16384
@@ -192,14 +193,19 @@ def _trial(trial: Instance, scratch: Paths, directory: str, settings: list[Setti
     )
     fixed = {option_of(argument)[0] for argument in server.command()[1:]}
     tried = [setting for setting in settings if setting.name not in fixed]
+    # Where it outlives the server, whose own account of a failed start is short.
+    server.error_log = os.path.join(directory, TRIAL_LOG)
+    mismatches: list[Mismatch] = []
+    failure = None
     try:
         with server, server.session() as session:
             mismatches = compare(tried, _variables(session, tried))
-            with open(server.error_log, encoding="utf-8", errors="replace") as file:
-                said = complaints(file.read(), {setting.name for setting in tried})
     except InnodbError as error:
-        return [error.failed]
-    return said + [str(mismatch) for mismatch in mismatches if not mismatch.rounded]
+        failure = error.failed
+    with open(server.error_log, encoding="utf-8", errors="replace") as file:
+        problems = complaints(file.read(), {setting.name for setting in tried})
+    problems += [str(mismatch) for mismatch in mismatches if not mismatch.rounded]
+    return [failure] if failure and not problems else problems
 
 
 def _memory_limits(instance: Instance, size: int) -> list[str]:
@@ -227,6 +233,7 @@ def _scratch(instance: Instance, paths: Paths, directory: str) -> Iterator[Paths
         data_directory.remove_build(scratch)
         if os.path.isdir(copies):
             shutil.rmtree(copies)
+        remove_file(os.path.join(directory, TRIAL_LOG))
 
     if os.path.isdir(directory):
         clear()

@@ -20,7 +20,7 @@ from .instance import Instance, InstanceSpec, find_instance
 from .journal import Run as JournalRun
 from .layout import RETAINED_INSIDE, Layout, Paths
 from .page_size import label
-from .preflight import LOAD_LOG_BYTES
+from .preflight import LOAD_LOG_BYTES, MIB
 from .private_server import PrivateServer, private_options
 from .progress import Progress
 from .session import Login, connect
@@ -119,17 +119,20 @@ def dump(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
 
 
 def build(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
-    """Initialise the new data directory beside the old one. Tablespaces outside are set aside, since their names must be free."""
+    """Initialise the new data directory beside the old one, whose server may still run; so with little memory."""
     del run, notes
-    external = [tuple(move) for move in context.paths.external]
-    data_directory.require_clear([move for move in external if os.path.exists(move[0]) and not os.path.exists(move[1])])
-    data_directory.carry_out(external, context.paths.datadir)
-    data_directory.build(context.run, context.instance, context.paths, context.target, [])
+    pool = context.instance.engine.trait("minimum_pool_mib")[context.target] * 2 * MIB
+    data_directory.build(context.run, context.instance, context.paths, context.target, [f"--innodb-buffer-pool-size={pool}"])
 
 
 def restore(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
-    """Load the dump into the new server, which only we can reach."""
+    """Load the dump into the new server, which only we can reach.
+
+    Tablespaces outside the data directory are set aside first, since their names must be free.
+    """
     del run, notes
+    data_directory.remove_half_built(context.paths)
+    data_directory.carry_out(context.paths.external, context.paths.datadir)
     manifest = manifests.read(context.work.dump)
     engine = context.instance.engine
     options = [
@@ -284,9 +287,9 @@ def finish(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
 
 
 STEPS: tuple[tuple[str, Callable[[Context, JournalRun, dict[str, Any]], None], str], ...] = (
+    ("build", build, "initialise a new data directory beside the old one; the server runs on"),
     ("fence", fence, "stop the server cleanly and keep it from being started"),
     ("dump", dump, "serve the old data on a private socket and dump it in parallel"),
-    ("build", build, "initialise a new data directory beside the old one"),
     ("restore", restore, "load the dump into the new server, reachable by nobody else"),
     ("compare", compare, "compare census and digests of both servers"),
     ("swap", swap, "set the old directory aside, put the new one in its place, write the option file"),

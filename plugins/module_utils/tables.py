@@ -17,8 +17,10 @@ STRAY_PREFIX = "#mysql50#"  # how the server shows a directory whose name is no 
 
 #: How a value is written to a file so that reading it gives the same value back. All others are written as they are, in
 #: their own character set. Measured: FLOAT prints 6 digits; BIT is written raw but not escaped; UUID and INET are read as
-#: raw bytes when the file's character set is binary.
+#: raw bytes when the file's character set is binary; ENUM's empty error value (number 0) becomes a member of that name.
 EXPRESSIONS = {
+    "enum": "{column}+0",
+    "set": "{column}+0",
     "float": "{column}+0e0",
     "bit": "CONCAT({column})",
     "uuid": "CAST({column} AS BINARY(16))",
@@ -26,22 +28,35 @@ EXPRESSIONS = {
     "inet4": "CAST({column} AS BINARY(4))",
 }
 
+#: Types that are written as numbers and need to be told so when they are read.
+NUMBERED = ("enum", "set")
+
+TEXT = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext")
+#: Character sets in which no byte of a longer character can be taken for a tab, a newline or a backslash. The server does not
+#: escape such bytes inside a character of another multi-byte set, so those texts are written as the bytes they are.
+SELF_DELIMITING = ("utf8", "utf8mb3", "utf8mb4", "eucjpms", "ujis", "euckr", "gb2312")
+
 TIMESTAMP = "timestamp"
 TRANSACTION = "transaction"
 
 
 @dataclass(frozen=True)
 class Column:
-    """A column. period is 'START' or 'END' for the two columns of a system-versioned table's period."""
+    """A column. period is 'START' or 'END' for the two columns of a system-versioned table's period.
+
+    wide_text: text in a character set whose characters may contain the bytes that delimit values in a file.
+    """
 
     name: str
     data_type: str
     generated: bool = False
     period: str | None = None
+    wide_text: bool = False
 
     @property
     def expression(self) -> str:
-        return EXPRESSIONS.get(self.data_type, "{column}").format(column=quote(self.name))
+        template = "CAST({column} AS BINARY)" if self.wide_text else EXPRESSIONS.get(self.data_type, "{column}")
+        return template.format(column=quote(self.name))
 
 
 @dataclass(frozen=True)
@@ -98,8 +113,15 @@ def dump_statement(table: Table, path: str) -> str:
 
 def load_statement(table: Table, path: str) -> str:
     """The server reads the rows that dump_statement() wrote into an empty table."""
-    names = ", ".join(quote(column.name) for column in table.carried_columns())
-    return f"LOAD DATA INFILE '{_literal(path)}' INTO TABLE {table.sql} CHARACTER SET binary ({names})"
+    targets, assignments = [], []
+    for number, column in enumerate(table.carried_columns()):
+        if column.data_type in NUMBERED:
+            targets.append(f"@v{number}")
+            assignments.append(f"{quote(column.name)}=CAST(@v{number} AS UNSIGNED)")
+        else:
+            targets.append(quote(column.name))
+    statement = f"LOAD DATA INFILE '{_literal(path)}' INTO TABLE {table.sql} CHARACTER SET binary ({', '.join(targets)})"
+    return f"{statement} SET {', '.join(assignments)}" if assignments else statement
 
 
 def digest_statement(table: Table) -> str:
@@ -175,14 +197,20 @@ def read_tables(session: Session, engine: Engine) -> list[Table]:
 
 def _read_columns(session: Session) -> dict[tuple[str, str], tuple[Column, ...]]:
     columns = defaultdict(list)
+    wide = {
+        row["character_set_name"]
+        for row in session.rows("SELECT character_set_name, maxlen FROM information_schema.character_sets")
+        if int(row["maxlen"]) > 1 and row["character_set_name"] not in SELF_DELIMITING
+    }
     for row in session.rows(
-        "SELECT table_schema, table_name, column_name, data_type, extra, generation_expression"
+        "SELECT table_schema, table_name, column_name, data_type, extra, generation_expression, character_set_name"
         " FROM information_schema.columns ORDER BY table_schema, table_name, ordinal_position"
     ):
         expression = row["generation_expression"] or ""
         period = expression[len("ROW ") :] if expression in ("ROW START", "ROW END") else None
         generated = period is None and "GENERATED" in row["extra"].upper().split("DEFAULT_GENERATED")[-1]
-        columns[row["table_schema"], row["table_name"]].append(Column(row["column_name"], row["data_type"], generated, period))
+        wide_text = row["data_type"] in TEXT and row["character_set_name"] in wide
+        columns[row["table_schema"], row["table_name"]].append(Column(row["column_name"], row["data_type"], generated, period, wide_text))
     return {key: tuple(value) for key, value in columns.items()}
 
 

@@ -44,7 +44,7 @@ options:
     elements: str
     default: []
   workers:
-    description: How many tables are dumped, loaded and compared at once; V(0) takes one for each processor, at least two.
+    description: How many tables are dumped, loaded and compared at once; V(0) takes one more than there are processors.
     type: int
     default: 0
   digest:
