@@ -34,7 +34,10 @@ INITIALISE = {
         "--skip-name-resolve",
     ),
 }
-INITIALISE_LOG = "pagesmith-initialise.err"
+#: Where the initialisation writes its log and its temporary files. A server that starts deletes the temporary tables of every
+#: other server in the same tmpdir (measured), so it must not be the one of the running server.
+INITIALISE_DIR = "pagesmith-initialise"
+INITIALISE_LOG = "error.log"
 REQUIRED_AFTER_INITIALISE = ("mysql",)
 
 
@@ -47,11 +50,15 @@ def build(run: Run, instance: Instance, paths: Paths, size: int, options: Sequen
     for directory, like in _build_directories(paths):
         os.mkdir(directory, 0o700)
         copy_attributes(like, directory)
+    make_nested(paths)
     program = instance.engine.trait("initialise")
     tool = shutil.which(program, path=f"{os.path.dirname(instance.program)}:/usr/bin:/usr/sbin:/usr/local/bin:/usr/local/mysql/scripts")
     if not tool:
         raise InnodbError(f"the program {program} is missing", remedy=f"Install the package that holds {program}")
-    log = os.path.join(paths.build, INITIALISE_LOG)
+    own = os.path.join(paths.build, INITIALISE_DIR)
+    os.mkdir(own, 0o700)
+    os.chown(own, *processes.owner(paths.datadir))
+    log = os.path.join(own, INITIALISE_LOG)
     command = [
         tool,
         *instance.first_arguments,
@@ -60,6 +67,7 @@ def build(run: Run, instance: Instance, paths: Paths, size: int, options: Sequen
         f"--datadir={paths.build}",
         f"--innodb-page-size={size}",
         f"--log-error={log}",
+        f"--tmpdir={own}",
         *paths.build_options(),
         *options,
     ]
@@ -69,7 +77,7 @@ def build(run: Run, instance: Instance, paths: Paths, size: int, options: Sequen
     if code != 0 or found != size or missing:
         said = log_errors(log) if os.path.exists(log) else (err.strip() or out.strip() or "no message").splitlines()[-1]
         raise InnodbError(f"{program} did not make a data directory with {label(size)} pages (exit status {code}): {said}")
-    os.unlink(log)
+    shutil.rmtree(own)
 
 
 def _system_file(instance: Instance, datadir: str, paths: Paths) -> str:
@@ -83,6 +91,18 @@ def _build_directories(paths: Paths) -> list[tuple[str, str]]:
     for entry in paths.outside:
         pairs[entry.build] = entry.directory
     return list(pairs.items())
+
+
+def make_nested(paths: Paths) -> None:
+    """Make the directories inside the data directory that options name, like those of the old one."""
+    for _option, nested in paths.nested:
+        current = ""
+        for part in nested.split(os.sep):
+            current = os.path.join(current, part)
+            old, new = os.path.join(paths.datadir, current), os.path.join(paths.build, current)
+            if os.path.isdir(old) and not os.path.isdir(new):
+                os.mkdir(new, 0o700)
+                copy_attributes(old, new)
 
 
 def copy_attributes(source: str, target: str) -> None:
@@ -134,15 +154,16 @@ def copy_file(source: str, target: str) -> None:
 
 
 def put_back_binlog(layout: Layout, target: str) -> list[str]:
-    """Carry the binary log over, so that it goes on where it stopped and replicas find their position.
+    """Carry a binary log inside the data directory over, so that it goes on where it stopped and replicas find their position.
 
     Closed log files are never written again, so a hard link is enough; the index and the state are copied, since they change.
     """
     if not layout.binlog or not layout.binlog_inside:
         return []
     carried = []
+    folder = os.path.relpath(os.path.realpath(os.path.dirname(layout.binlog)), layout.real_datadir)
     for path in sorted(glob.glob(glob.escape(layout.binlog) + ".*")):
-        copy = os.path.join(target, os.path.basename(path))
+        copy = os.path.join(target, folder, os.path.basename(path))
         if path.rpartition(".")[2].isdigit():
             os.link(path, copy)
         else:

@@ -55,6 +55,8 @@ ROWS = (
         FOREVER,
         ("innodb_index_stats", "innodb_table_stats", "general_log", "slow_log", "transaction_registry"),
     ),
+    # Tables to which the server writes its logs: they take no rows from a client, so their files are carried.
+    Row("log_tables", (MARIADB,), ANY, FOREVER, ("general_log", "slow_log")),
     # Tables that hold accounts and what they may do: loaded last, so that a failed load cannot lock its own session out.
     Row(
         "account_tables",
@@ -95,6 +97,8 @@ ROWS = (
             "--skip-networking",
             "--skip-slave-start",
             "--skip-log-bin",
+            "--max-statement-time=0",
+            "--max-allowed-packet=1G",
             "--event-scheduler=OFF",
             "--general-log=0",
             "--slow-query-log=0",
@@ -114,7 +118,7 @@ ROWS = (
         (MARIADB,),
         ANY,
         FOREVER,
-        ("debian-*.flag", "mysql_upgrade_info", "mariadb_upgrade_info", "*.pem", "*.key", "*.cnf", "binlog-state-*"),
+        ("debian-*.flag", "mysql_upgrade_info", "mariadb_upgrade_info", "*.pem", "*.key", "*.cnf"),
     ),
     # A directory of this name, or any other that is no schema, counts as a schema unless told otherwise.
     Row("ignore_directory_option", (MARIADB,), ANY, FOREVER, "ignore_db_dirs"),

@@ -31,6 +31,10 @@ OUTSIDE_DIRECTORIES = {
     "aria_log_dir_path": ("aria_log.*", "aria_log_control"),
 }
 
+#: Options that may name a directory, or a file in a directory, inside the data directory, which must be there again.
+NESTED_DIRECTORIES = ("tmpdir", "innodb_tmpdir", "slave_load_tmpdir")
+NESTED_FILES = ("log_bin", "relay_log", "log_error", "general_log_file", "slow_query_log_file", "pid_file", "socket")
+
 TABLE_FILE_SUFFIXES = (
     *(
         ".ibd",
@@ -100,6 +104,7 @@ class Paths:
 
     inside: the data directory is a mount point, so its entries are moved instead of the directory itself.
     external: tablespaces outside all directories, and the names under which they are kept.
+    nested: options that name a directory inside the data directory, and that directory relative to it.
     """
 
     datadir: str
@@ -108,6 +113,7 @@ class Paths:
     inside: bool
     outside: tuple[OutsideDirectory, ...] = ()
     external: tuple[tuple[str, str], ...] = ()
+    nested: tuple[tuple[str, str], ...] = ()
 
     def as_dict(self) -> dict[str, Any]:
         return asdict(self)
@@ -116,11 +122,14 @@ class Paths:
     def from_dict(data: dict[str, Any]) -> Paths:
         outside = tuple(OutsideDirectory(**{**entry, "patterns": tuple(entry["patterns"])}) for entry in data["outside"])
         external = tuple((source, target) for source, target in data["external"])
-        return Paths(data["datadir"], data["build"], data["retained"], data["inside"], outside, external)
+        nested = tuple((option, directory) for option, directory in data["nested"])
+        return Paths(data["datadir"], data["build"], data["retained"], data["inside"], outside, external, nested)
 
     def build_options(self) -> list[str]:
         """Options of a server that works on the directories being built."""
-        return [f"--{entry.option.replace('_', '-')}={entry.build}" for entry in self.outside]
+        places = [(entry.option, entry.build) for entry in self.outside]
+        places += [(option, os.path.join(self.build, path)) for option, path in self.nested if option in OUTSIDE_DIRECTORIES]
+        return [f"--{option.replace('_', '-')}={directory}" for option, directory in places]
 
 
 @dataclass(frozen=True)
@@ -136,6 +145,7 @@ class Layout:
     mount_point: bool
     outside: dict[str, str] = field(default_factory=dict)
     external: list[str] = field(default_factory=list)
+    nested: dict[str, str] = field(default_factory=dict)
     symbolic_links: list[str] = field(default_factory=list)
     strays: list[str] = field(default_factory=list)
     binlog: str | None = None
@@ -164,11 +174,15 @@ def read_layout(instance: Instance) -> Layout:
     """The layout of an instance, from its options and its files; the server may be up or down."""
     options = instance.options
     real = os.path.realpath(instance.datadir)
-    outside = {}
-    for option in OUTSIDE_DIRECTORIES:
+    outside, nested = {}, {}
+    for option in (*OUTSIDE_DIRECTORIES, *NESTED_DIRECTORIES, *NESTED_FILES):
         value = options.get(option)
         path = os.path.realpath(os.path.join(instance.datadir, value)) if value else real
-        if path != real:
+        if option in NESTED_FILES:
+            path = os.path.dirname(path) if value else real
+        if path.startswith(real + os.sep):
+            nested[option] = os.path.relpath(path, real)
+        elif path != real and option in OUTSIDE_DIRECTORIES:
             outside[option] = path
     names, autoextend = parse_data_file_path(options.get("innodb_data_file_path") or "ibdata1:12M:autoextend")
     log_bin = options.get("log_bin")
@@ -183,10 +197,11 @@ def read_layout(instance: Instance) -> Layout:
         mount_point=real in mount_points(),
         outside=outside,
         external=external,
+        nested=nested,
         symbolic_links=links,
         strays=strays,
         binlog=binlog,
-        binlog_inside=bool(binlog) and os.path.realpath(os.path.dirname(binlog)) == real,
+        binlog_inside=bool(binlog) and f"{os.path.realpath(os.path.dirname(binlog))}/".startswith(f"{real}/"),
         system_files=names,
         autoextend=autoextend,
     )
@@ -232,13 +247,11 @@ def plan_paths(layout: Layout, label: str) -> Paths:
     else:
         build = f"{real}{BUILD_INSIDE}"
         retained = f"{real}{MARK}-{label}"
-    by_directory: dict[str, list[str]] = {}
     outside = []
     for option, directory in layout.outside.items():
         patterns = list(OUTSIDE_DIRECTORIES[option])
         if option == "innodb_data_home_dir":
             patterns += list(layout.system_files)
-        by_directory.setdefault(directory, []).append(option)
         outside.append(
             OutsideDirectory(
                 option,
@@ -249,7 +262,7 @@ def plan_paths(layout: Layout, label: str) -> Paths:
             )
         )
     external = tuple((path, f"{path}{MARK}-{label}") for path in layout.external)
-    return Paths(real, build, retained, layout.mount_point, tuple(outside), external)
+    return Paths(real, build, retained, layout.mount_point, tuple(outside), external, tuple(sorted(layout.nested.items())))
 
 
 def matching(directory: str, patterns: Iterable[str]) -> list[str]:

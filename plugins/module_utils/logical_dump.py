@@ -18,7 +18,7 @@ from .layout import TABLE_FILE_SUFFIXES
 from .manifest import DumpFile, Manifest
 from .private_server import PrivateServer
 from .session import Session
-from .tables import Table, dump_statement, read_tables, user_schemas
+from .tables import SYSTEM_SCHEMA, Table, dump_statement, read_tables, user_schemas
 from .transfer import Job, run_jobs
 
 PARTIAL_SUFFIX = ".partial"
@@ -50,7 +50,7 @@ def dump(
         coordinates = {"gtid_slave_pos": session.value("SELECT @@GLOBAL.gtid_slave_pos")} if engine.trait("gtid_slave_pos") else {}
     files, digests = _dump_rows(server, engine, tables, partial, workers, digest_method, tick, begin)
     with server.session() as session:
-        definitions = _copy_definition_files(session, tables, server.datadir, partial)
+        definitions = _copy_definition_files(session, engine, tables, server.datadir, partial)
         digests.update(file_digests(definitions))
         files += definitions
         census = read_census(session, engine, tables)
@@ -92,6 +92,7 @@ def _dump_rows(
         table, name, path = item
         if name:
             rows = session.execute(dump_statement(table, path))
+            os.chmod(path, 0o600)
             size, sha256 = manifests.hash_file(path)
             files.append(DumpFile(name, size, sha256, rows, table.title))
         digests[f"table {table.title}"] = digest(session, engine, table, digest_method)
@@ -120,30 +121,37 @@ def encoded(session: Session, name: str) -> str:
     return value.decode("ascii") if isinstance(value, bytes) else value
 
 
-def _copy_definition_files(session: Session, tables: list[Table], datadir: str, directory: str) -> list[DumpFile]:
-    """Copy what does not depend on the page size and what statements would not carry whole.
-
-    Views and triggers are text files; tables of engines that store rows elsewhere, or in files of their own, are taken as they are.
-    """
-    wanted: set[str] = set()
-    for schema in user_schemas(session):
-        folder = encoded(session, schema)
-        if not os.path.isdir(os.path.join(datadir, folder)):
-            continue
-        views = session.rows("SELECT table_name FROM information_schema.views WHERE table_schema=%s", (schema,))
-        stems = {encoded(session, row["table_name"]) for row in views}
-        stems |= {encoded(session, table.name) for table in tables if table.schema == schema and table.kind in ("definition", "files")}
-        for name in sorted(os.listdir(os.path.join(datadir, folder))):
-            stem, dot, _suffix = name.partition(".")
-            foreign = not name.endswith(TABLE_FILE_SUFFIXES)
-            if (dot and stem in stems) or name.endswith((".TRG", ".TRN")) or foreign:
-                wanted.add(os.path.join(folder, name))
+def _copy_definition_files(session: Session, engine: Engine, tables: list[Table], datadir: str, directory: str) -> list[DumpFile]:
+    """Copy what does not depend on the page size and what statements would not carry whole."""
     files = []
-    for path in sorted(wanted):
-        if os.path.isfile(os.path.join(datadir, path)):
-            target = os.path.join(directory, DEFINITIONS, path)
+    for schema in [*user_schemas(session), SYSTEM_SCHEMA]:
+        folder = encoded(session, schema)
+        for name in _definition_names(session, engine, tables, schema, os.path.join(datadir, folder)):
+            target = os.path.join(directory, DEFINITIONS, folder, name)
             os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
-            copy_file(os.path.join(datadir, path), target)
+            copy_file(os.path.join(datadir, folder, name), target)
             size, sha256 = manifests.hash_file(target)
-            files.append(DumpFile(os.path.join(DEFINITIONS, path), size, sha256))
+            files.append(DumpFile(os.path.join(DEFINITIONS, folder, name), size, sha256))
     return files
+
+
+def _definition_names(session: Session, engine: Engine, tables: list[Table], schema: str, path: str) -> list[str]:
+    """Files of a schema's directory that are carried as they are.
+
+    Views and triggers are text files; tables of engines that store rows elsewhere, or in files of their own, and the tables of
+    the server's logs are taken whole, and so is any file that no engine of ours makes.
+    """
+    if not os.path.isdir(path):
+        return []
+    views = session.rows("SELECT table_name FROM information_schema.views WHERE table_schema=%s", (schema,))
+    stems = {encoded(session, row["table_name"]) for row in views}
+    stems |= {encoded(session, table.name) for table in tables if table.schema == schema and table.kind in ("definition", "files")}
+    if schema == SYSTEM_SCHEMA:
+        stems |= set(engine.trait("log_tables"))
+    names = []
+    for name in sorted(os.listdir(path)):
+        stem, dot, _suffix = name.partition(".")
+        ours = (dot and stem in stems) or name.endswith((".TRG", ".TRN")) or not name.endswith(TABLE_FILE_SUFFIXES)
+        if ours and os.path.isfile(os.path.join(path, name)):
+            names.append(name)
+    return names

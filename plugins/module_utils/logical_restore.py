@@ -24,6 +24,7 @@ from .transfer import Job, run_jobs
 
 LOAD_SQL_MODE = "NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES,NO_ENGINE_SUBSTITUTION"
 WARNINGS_SHOWN = 3
+DEFAULT_ROW_FORMATS = ("redundant", "compact", "dynamic")
 
 
 class Refused(InnodbError):
@@ -56,8 +57,10 @@ def create_schema(
     present = {
         (row["table_schema"], row["table_name"]) for row in session.rows("SELECT table_schema, table_name FROM information_schema.tables")
     }
+    # A directory that an option names inside the data directory looks like a schema from the start.
+    schemas = {row["schema_name"] for row in session.rows("SELECT schema_name FROM information_schema.schemata")}
     for name, aspects in census.items():
-        if name.startswith("schema "):
+        if name.startswith("schema ") and name[len("schema ") :] not in schemas:
             session.execute(aspects["definition"])
     for table in sorted(tables, key=lambda table: (not table.sequence, table.schema, table.name)):
         if (table.schema, table.name) in present or table.kind in ("definition", "files"):
@@ -66,6 +69,7 @@ def create_schema(
         strict = f"table {table.title} creation" not in allowed
         session.execute(f"SET SESSION innodb_strict_mode={int(strict)}")
         session.execute(f"USE {quote(table.schema)}")
+        set_default_row_format(session, table, aspects)
         try:
             session.execute(aspects["definition"])
         except StatementError as error:
@@ -75,6 +79,13 @@ def create_schema(
         if table.sequence:
             _set_sequence(session, table, aspects["state"])
     return refused
+
+
+def set_default_row_format(session: Session, table: Table, aspects: dict) -> None:
+    """A table made when the server had another default has its row format, but no definition says so."""
+    row_format = aspects.get("row_format", "").lower()
+    if table.engine.lower() == "innodb" and row_format in DEFAULT_ROW_FORMATS and "ROW_FORMAT=" not in aspects["definition"]:
+        session.execute("SET GLOBAL innodb_default_row_format=%s", (row_format,))
 
 
 def _refusal_reason(session: Session, error: StatementError) -> str:

@@ -67,9 +67,17 @@ def make_plan(facts: Facts, target: int, paths: Paths, blockers: list[preflight.
         notes.append(f"the binary log {facts.layout.binlog} goes on where it stops; the restore itself is not written to it")
     if facts.server.replicas:
         notes.append(f"{facts.server.replicas} replicas lose their connection meanwhile and go on from their position")
+    engine = facts.instance.engine
+    anew = [name for name in engine.trait("system_tables_left") if name not in engine.trait("log_tables")]
+    notes.append(f"made anew by the server, not carried: {', '.join(anew)}")
     notes += [f"stays with the old data directory only: {path}" for path in facts.layout.strays]
     notes += [f"no schema, stays with the old data directory only: {name}" for name in facts.server.stray_directories]
     return Plan("migrate", [], lines, notes, space)
+
+
+def is_unfinished(run: JournalRun) -> bool:
+    """Whether a run was cut short after it stopped the server, or while it was rolled back."""
+    return run.steps.get(ROLLBACK) == BEGIN or (run.status == UNFINISHED and run.begun("fence"))
 
 
 def resumable(run: JournalRun | None, target: int) -> bool:

@@ -18,7 +18,7 @@ from .digest import CHECKSUM
 from .errors import InnodbError
 from .facts import Facts, read_facts
 from .instance import Instance, InstanceSpec, find_instance
-from .journal import MIGRATED, UNFINISHED, lock_held, locked
+from .journal import MIGRATED, ROLLED_BACK, UNFINISHED, lock_held, locked
 from .journal import Run as JournalRun
 from .progress import Progress, to_file
 from .session import Login, connect
@@ -67,7 +67,7 @@ def read_situation(run: Run, options: Options) -> Situation:
     instance = find_instance(run, options.spec)
     work = WorkDirectory(options.work_dir, instance.name)
     last = work.journal.last()
-    unfinished = last is not None and (last.status == UNFINISHED or last.steps.get(migration.ROLLBACK) == "begin")
+    unfinished = last is not None and migration.is_unfinished(last)
     facts = read_facts(instance, None if unfinished else options.login)
     return Situation(instance, facts, work, last, unfinished)
 
@@ -169,6 +169,9 @@ def migrate(run: Run, options: Options, situation: Situation, plan_lines: Sequen
     context = make_context(run, options, situation)
     for line in plan_lines:
         context.progress.say(f"plan: {line}")
+    if situation.last and situation.last.status == UNFINISHED and not situation.unfinished:
+        # It was cut short before it touched the server, and this run builds anew what it left.
+        situation.work.journal.record(situation.last.id, migration.ROLLBACK, "end", status=ROLLED_BACK)
     journal_run = situation.last if situation.unfinished else migration.start_run(context, situation.moment)
     try:
         migration.migrate(context, journal_run)
@@ -250,7 +253,7 @@ def result_of(context: Context, outcome: str) -> dict[str, Any]:
 def last_run_to_undo(situation: Situation) -> JournalRun | None:
     """The run that a rollback undoes: the last one, when it is unfinished or its old directory is still kept."""
     last = situation.last
-    if last is None or not (situation.unfinished or last.status == MIGRATED):
+    if last is None or not (situation.unfinished or last.status in (UNFINISHED, MIGRATED)):
         return None
     return last
 

@@ -165,6 +165,10 @@ def _activity(facts: Facts, request: Request) -> Iterable[Blocker]:
 
 def _layout(facts: Facts, request: Request) -> Iterable[Blocker]:
     layout = facts.layout
+    for name in layout.system_files:
+        if "/" in name:
+            message = f"innodb_data_file_path names {name} by its path, so it can't be set aside with its directory"
+            yield Blocker("data_file_path", name, message, "Use innodb_data_home_dir and plain file names")
     for path in layout.symbolic_links:
         yield Blocker(
             "symbolic_link",

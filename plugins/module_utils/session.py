@@ -19,6 +19,7 @@ except ImportError:
     HAS_PYMYSQL = False
 
 RETRY_SECONDS = 0.05
+ALL_ROWS = 18446744073709551615
 STATEMENT_TIMEOUT_SECONDS = 7 * 24 * 3600  # a load of one table may take hours; the server going away ends it at once
 
 
@@ -169,7 +170,8 @@ def connect(login: Login, title: str = "the server") -> Session:
             remedy="Check innodb_login (user, password, socket) and that the server is running",
         ) from error
     session = Session(connection, title)
-    session.execute("SET SESSION sql_mode='', time_zone='+00:00'")
+    # A site's own defaults must not cut off rows, refuse long statements, or spell definitions in another way.
+    session.execute(f"SET SESSION sql_mode='', time_zone='+00:00', sql_quote_show_create=1, sql_big_selects=1, sql_select_limit={ALL_ROWS}")
     return session
 
 

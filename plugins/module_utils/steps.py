@@ -7,6 +7,7 @@ Until the step swap the old data directory stays in its place, whole and able to
 
 from __future__ import annotations
 
+import glob
 import os
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
@@ -113,9 +114,19 @@ def dump(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
             context.progress.report,
             context.progress.expect,
         )
+    manifest.coordinates.update(binlog_coordinates(context.layout))
     logical_dump.complete(context.work.dump, manifest, data_directory.fingerprint(context.paths))
     notes["bytes_moved"] = manifest.size_bytes()
     notes["tables"] = len(manifest.tables)
+
+
+def binlog_coordinates(layout: Layout) -> dict[str, Any]:
+    """File and position at which the binary log of a stopped server ends; empty when it has none."""
+    names = sorted(glob.glob(f"{glob.escape(layout.binlog)}.[0-9]*")) if layout.binlog else []
+    names = [name for name in names if name.rpartition(".")[2].isdigit()]
+    if not names:
+        return {}
+    return {"binlog_file": os.path.basename(names[-1]), "binlog_position": os.path.getsize(names[-1])}
 
 
 def build(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
@@ -150,7 +161,11 @@ def restore(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
         context.progress.expect(sum(file.size_bytes for file in manifest.files if file.table))
         logical_restore.load(server, engine, manifest, context.work.dump, context.workers, context.progress.report)
     logical_restore.put_definition_files(manifest, context.work.dump, context.paths.build)
-    data_directory.put_back_files(context.paths.datadir, context.paths.build, engine.trait("carried_files"))
+    patterns = list(engine.trait("carried_files"))
+    if context.instance.error_log:
+        # Its reader finds the story whole, where it was.
+        patterns.append(os.path.relpath(os.path.realpath(context.instance.error_log), context.paths.datadir))
+    data_directory.put_back_files(context.paths.datadir, context.paths.build, patterns)
 
 
 def compare(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
