@@ -192,9 +192,11 @@ def parse_banner(banner: str) -> Engine:
     match = re.search(r"Ver (\d+)\.(\d+)\.(\d+)", banner)
     if not match:
         raise InnodbError(f"'{banner.strip()}' is not the version of a known server")
+    # What stands before is the program's path, which may name anything.
+    said = banner[match.start() :].lower()
     name = MYSQL
-    if "mariadb" in banner.lower():
+    if "mariadb" in said:
         name = MARIADB
-    elif "percona" in banner.lower():
+    elif "percona" in said:
         name = PERCONA
     return Engine(name, tuple(int(part) for part in match.groups()), banner.strip())
