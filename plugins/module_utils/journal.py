@@ -75,16 +75,14 @@ def fold(records: list[dict[str, Any]]) -> list[Run]:
 
 def parse(text: str) -> list[dict[str, Any]]:
     """Records of a journal; a last line that a crash cut short is left out, any other broken line is an error."""
-    lines = text.split("\n")
     records = []
-    for number, line in enumerate(lines, 1):
+    # What no newline ends is left out even when it looks whole: the next record cuts it off.
+    for number, line in enumerate(text.split("\n")[:-1], 1):
         if not line:
             continue
         try:
             records.append(json.loads(line))
         except ValueError as error:
-            if number == len(lines):
-                break
             raise InnodbError(
                 f"line {number} of the journal is damaged",
                 remedy="Do not run anything; compare the journal with the directories by hand",
