@@ -1,0 +1,216 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""Option files: reading them as the server does, and where our drop-in belongs."""
+
+from __future__ import annotations
+
+import pytest
+
+from ansible_collections.pagesmith.innodb.plugins.module_utils import option_file
+from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
+from ansible_collections.pagesmith.innodb.plugins.module_utils.option_file import Options, Reader
+
+GROUPS = ["mysqld", "mariadb"]
+
+#: Lines of the real output of mariadbd 10.11.19 --verbose --help.
+HELP = """\
+/usr/sbin/mariadbd  Ver 10.11.19-MariaDB-0+deb12u1 for debian-linux-gnu on x86_64 (Debian 12)
+
+Usage: /usr/sbin/mariadbd [OPTIONS]
+
+Default options are read from the following files in the given order:
+/etc/my.cnf /etc/mysql/my.cnf ~/.my.cnf\x20
+The following groups are read: mysqld server mysqld-10.11 mariadb mariadb-10.11 mariadbd mariadbd-10.11 client-server galera
+The following options may be given as the first argument:
+--print-defaults          Print the program argument list and exit.
+
+  --alter-algorithm[=name]\x20
+                      Specify the alter table algorithm. One of: DEFAULT, COPY,
+
+Variables (--variable-name=value)
+and boolean options {FALSE|TRUE}                             Value (after reading options)
+------------------------------------------------------------ -------------
+datadir                                                      /var/lib/mysql/
+ft-boolean-syntax                                            + -><()~*:""&|
+ft-stopword-file                                             (No default value)
+init-connect                                                \x20
+innodb-page-size                                             16384
+log-bin-trust-function-creators                              FALSE
+
+To see what variables a running server is using, type
+'SELECT * FROM INFORMATION_SCHEMA.GLOBAL_VARIABLES' instead of 'mysqld --verbose --help' or 'mariadbd --verbose --help'.
+"""
+
+
+def no_include(kind: str, target: str) -> list:
+    raise AssertionError(f"no include of the {kind} {target} was expected")
+
+
+def parsed(text: str) -> list[tuple[str, str]]:
+    return [(setting.name, setting.value) for setting in option_file.parse_text(text, "my.cnf", GROUPS, no_include)]
+
+
+@pytest.mark.parametrize(
+    ("line", "expected"),
+    [
+        ("innodb_page_size=8k", ("innodb_page_size", "8k")),
+        ("innodb-page-size = 8k", ("innodb_page_size", "8k")),
+        ("  InnoDB-Page_Size\t=\t8k  ", ("innodb_page_size", "8k")),
+        ("--innodb-page-size=8k", ("innodb_page_size", "8k")),
+        ("loose-innodb_page_size=8k", ("innodb_page_size", "8k")),
+        ("skip-innodb-doublewrite", ("innodb_doublewrite", "0")),
+        ("loose_skip_innodb_doublewrite", ("innodb_doublewrite", "0")),
+        ("disable-log-bin", ("log_bin", "0")),
+        ("enable-log-bin", ("log_bin", "1")),
+        ("skip-networking", ("skip_networking", "1")),
+        ("skip-name-resolve=0", ("skip_name_resolve", "0")),
+        ("log_bin", ("log_bin", "1")),
+        ("log_bin =", ("log_bin", "")),
+        ("port=3306 # the usual one", ("port", "3306")),
+        ("datadir='/srv/a b'", ("datadir", "/srv/a b")),
+        ('init_connect="SET @a=1 # no comment" # a comment', ("init_connect", "SET @a=1 # no comment")),
+        ("sql_mode=''", ("sql_mode", "")),
+        ("init_connect=SET @a=1", ("init_connect", "SET @a=1")),
+    ],
+)
+def test_one_line(line, expected):
+    assert parsed(f"[mysqld]\n{line}\n") == [expected]
+
+
+def test_only_the_groups_of_the_server_count():
+    text = "port=1\n[client]\nport=2\n[mysqld]\nport=3\n[ mariadb ] # ours too\nport=4\n[mysqldump]\nport=5\n"
+    assert parsed(text) == [("port", "3"), ("port", "4")]
+
+
+def test_comments_and_blank_lines_count_as_lines():
+    settings = option_file.parse_text("# a\n; b\n\n[mysqld]\n  # c\nport=1\n", "my.cnf", GROUPS, no_include)
+    assert settings == [option_file.Setting("port", "1", "my.cnf", 6)]
+
+
+def test_includes_stand_in_their_place():
+    asked = []
+
+    def include(kind: str, target: str) -> list:
+        asked.append((kind, target))
+        return [option_file.Setting("port", kind, target, 1)]
+
+    text = "[mysqld]\nport=1\n!include /etc/a.cnf\n!includedir  /etc/b.d/ \nport=2\n"
+    settings = option_file.parse_text(text, "my.cnf", GROUPS, include)
+    assert asked == [("file", "/etc/a.cnf"), ("directory", "/etc/b.d/")]
+    assert [setting.value for setting in settings] == ["1", "file", "directory", "2"]
+
+
+@pytest.fixture
+def tree(tmp_path):
+    """my.cnf that includes conf.d with two files, then last.d with one."""
+    for name, content in {
+        "my.cnf": f"[mysqld]\nport=1\n!includedir {tmp_path}/conf.d/\n!includedir {tmp_path}/last.d\n",
+        "conf.d/50-server.cnf": "[mysqld]\nport=3\nmax_connections=50\n",
+        "conf.d/10-first.cnf": "[mysqld]\nport=2\n",
+        "conf.d/README": "[mysqld]\nport=99\n",
+        "last.d/90-site.cnf": "[mariadb]\nport=4\n[client]\nport=98\n",
+    }.items():
+        path = tmp_path / name
+        path.parent.mkdir(exist_ok=True)
+        path.write_text(content)
+    return tmp_path
+
+
+def read(root) -> Options:
+    reader = Reader(GROUPS)
+    settings = reader.read(str(root / "my.cnf"))
+    return Options({}, settings, reader.files, reader.directories, [str(root / "my.cnf")], GROUPS)
+
+
+def test_reader_reads_directories_in_the_order_of_names(tree):
+    options = read(tree)
+    assert [(setting.value, setting.line) for setting in options.where("port")] == [("1", 2), ("2", 2), ("3", 2), ("4", 2)]
+    assert options.files == [str(tree / name) for name in ("my.cnf", "conf.d/10-first.cnf", "conf.d/50-server.cnf", "last.d/90-site.cnf")]
+    assert options.directories == [f"{tree}/conf.d/", f"{tree}/last.d"]
+
+
+def test_reader_refuses_a_missing_file_and_a_circle(tmp_path):
+    with pytest.raises(InnodbError, match="can't be read: No such file"):
+        Reader(GROUPS).read(str(tmp_path / "my.cnf"))
+    circle = tmp_path / "circle.cnf"
+    circle.write_text(f"!include {circle}\n")
+    with pytest.raises(InnodbError, match="more than 10 levels deep"):
+        Reader(GROUPS).read(str(circle))
+
+
+def test_reader_takes_bytes_that_are_no_text(tmp_path):
+    path = tmp_path / "my.cnf"
+    path.write_bytes(b"# caf\xe9\n[mysqld]\nport=1\n")
+    assert [setting.value for setting in Reader(GROUPS).read(str(path))] == ["1"]
+
+
+@pytest.mark.parametrize(
+    ("suffix", "name"), [(None, "zz-pagesmith.cnf"), ("-two", "zz-pagesmith-two.cnf"), ("./../x", "zz-pagesmith-----x.cnf")]
+)
+def test_drop_in_lies_in_the_last_directory(tree, suffix, name):
+    assert option_file.drop_in_path(read(tree), suffix) == f"{tree}/last.d/{name}"
+
+
+def test_no_drop_in_without_a_directory():
+    assert option_file.drop_in_path(Options({}), None) is None
+
+
+@pytest.mark.parametrize("directory", ["conf.d/", "last.d"])
+def test_reread_with_a_file_that_is_not_there_yet(tree, directory):
+    drop_in = f"{tree}/{directory.rstrip('/')}/zz-pagesmith.cnf"
+    found = [setting for setting in read(tree).reread({drop_in: "[mysqld]\nport=7\n"}) if setting.file == drop_in]
+    assert [setting.value for setting in found] == ["7"]
+
+
+def test_overridden_by_a_later_file(tree):
+    options = read(tree)
+    drop_in = f"{tree}/conf.d/zz-pagesmith.cnf"
+    content = "[mysqld]\nport=7\nmax_connections=100\n"
+    [(ours, winner)] = option_file.overridden(options, drop_in, content)
+    assert (ours.value, winner.value, winner.file, winner.line) == ("7", "4", f"{tree}/last.d/90-site.cnf", 2)
+
+
+def test_the_same_value_later_does_not_override(tree):
+    assert option_file.overridden(read(tree), f"{tree}/conf.d/zz-pagesmith.cnf", "[mysqld]\nport=4\n") == []
+
+
+def test_the_last_file_is_not_overridden_but_by_the_command_line(tree):
+    options = read(tree)
+    drop_in = option_file.drop_in_path(options, None)
+    assert option_file.overridden(options, drop_in, "[mysqld]\nport=7\n") == []
+    options.arguments["port"] = "8"
+    [(ours, winner)] = option_file.overridden(options, drop_in, "[mysqld]\nport=7\n")
+    assert (ours.file, winner.value, winner.line) == (drop_in, "8", 0)
+
+
+def test_parse_help():
+    files, groups, values = option_file.parse_help(HELP)
+    assert files == ["/etc/my.cnf", "/etc/mysql/my.cnf", "~/.my.cnf"]
+    assert groups[0] == "mysqld"
+    assert groups[-1] == "galera"
+    assert values == {
+        "datadir": "/var/lib/mysql/",
+        "ft_boolean_syntax": '+ -><()~*:""&|',
+        "ft_stopword_file": None,
+        "init_connect": "",
+        "innodb_page_size": "16384",
+        "log_bin_trust_function_creators": "FALSE",
+    }
+
+
+@pytest.mark.parametrize("missing", ["Default options are read", "The following groups are read", "-------------"])
+def test_parse_help_refuses_other_output(missing):
+    with pytest.raises(InnodbError, match="did not list its options"):
+        option_file.parse_help("\n".join(line for line in HELP.splitlines() if missing not in line))
+
+
+@pytest.mark.parametrize(
+    ("file", "suffix", "expected"),
+    [
+        (None, None, []),
+        ("/etc/my.cnf", None, ["--defaults-file=/etc/my.cnf"]),
+        ("/etc/my.cnf", "-two", ["--defaults-file=/etc/my.cnf", "--defaults-group-suffix=-two"]),
+    ],
+)
+def test_default_arguments(file, suffix, expected):
+    assert option_file.default_arguments(file, suffix) == expected
