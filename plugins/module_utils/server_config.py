@@ -138,7 +138,7 @@ def complaints(log: str, names: Collection[str]) -> list[str]:
     """Lines of a server's log that find fault with one of these options, without time and thread; each once."""
     found: dict[str, None] = {}
     for line in log.splitlines():
-        text = line.lower().replace("-", "_")
+        text = re.sub(r"(?<=\w)-(?=\w)", "_", line.lower())
         named = any(re.search(rf"(?<![a-z0-9_])(?:loose_)?{re.escape(name)}(?![a-z0-9_])", text) for name in names)
         if named and COMPLAINT.search(line):
             found[re.sub(r"^.*?\[(?:Warning|ERROR|Note|System)\]\s*(?:\[[^\]]*\]\s*)*", "", line).strip()] = None
