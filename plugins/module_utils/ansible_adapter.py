@@ -4,12 +4,15 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from typing import Any, Callable
 
 from .errors import InnodbError
 from .instance import InstanceSpec
 from .session import Login
+
+ENDING_SIGNALS = (signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 
 INSTANCE_OPTIONS: dict[str, Any] = {
     "instance": {
@@ -69,6 +72,18 @@ def runner(module: Any) -> Callable[[Sequence[str]], tuple[int, str, str]]:
         return module.run_command(list(command), environ_update={"LC_ALL": "C", "LANGUAGE": "C"})
 
     return run
+
+
+def end_orderly() -> None:
+    """Turn the signals that end a process into an error, so that what was begun is put back; only SIGKILL leaves that to the next run."""
+
+    def stop(number: int, _frame: Any) -> None:
+        for each in ENDING_SIGNALS:
+            signal.signal(each, signal.SIG_IGN)
+        raise InnodbError(f"the module was told to end ({signal.Signals(number).name})", state="")
+
+    for each in ENDING_SIGNALS:
+        signal.signal(each, stop)
 
 
 def fail(module: Any, error: InnodbError, **result: Any) -> None:

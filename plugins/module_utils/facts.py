@@ -55,6 +55,7 @@ class ServerFacts:
     prepared_xa: int = 0
     long_transactions: list[str] = field(default_factory=list)
     stray_directories: list[str] = field(default_factory=list)
+    objects: dict[str, int] = field(default_factory=dict)
     schemas: list[str] = field(default_factory=list)
 
 
@@ -128,10 +129,19 @@ def read_server(session: Session, instance: Instance) -> ServerFacts:
         long_transactions=_long_transactions(session),
         stray_directories=tables.stray_directories(session),
         schemas=tables.user_schemas(session),
+        objects=count_objects(session),
     )
     for table in found:
         _probe(session, table, facts)
     return facts
+
+
+def count_objects(session: Session) -> dict[str, int]:
+    """How many objects of each kind there are, apart from tables."""
+    kinds = ("views", "routines", "triggers", "events")
+    counts = {kind: int(session.value(f"SELECT COUNT(*) FROM information_schema.{kind}")) for kind in kinds}
+    counts["accounts"] = int(session.value("SELECT COUNT(DISTINCT grantee) FROM information_schema.user_privileges"))
+    return counts
 
 
 def _long_transactions(session: Session) -> list[str]:

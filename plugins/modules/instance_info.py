@@ -138,7 +138,7 @@ settings:
   elements: dict
   returned: O(gather_subset) has V(settings)
 schema:
-  description: Number of tables and their bytes, in all and by storage engine, and the largest tables.
+  description: Number and bytes of tables, in all and by storage engine, the largest ones, and how many other objects there are.
   type: dict
   returned: O(gather_subset) has V(schema) and the server runs
 migration:
@@ -200,6 +200,7 @@ def schema_facts(facts: Facts) -> dict:
     largest = sorted(tables, key=lambda table: -table.size_bytes)[:LARGEST_SHOWN]
     return {
         "schemas": facts.server.schemas,
+        "objects": facts.server.objects,
         "tables": len(tables),
         "bytes": sum(table.size_bytes for table in tables),
         "by_engine": by_engine,

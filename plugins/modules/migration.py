@@ -313,6 +313,7 @@ def main() -> None:
         supports_check_mode=True,
     )
     actions = {"migrated": migrate, "rolled_back": roll_back, "retired": retire}
+    ansible_adapter.end_orderly()
     try:
         require_driver()
         if module.params["progress_file"]:
