@@ -33,11 +33,12 @@ def parse_exec_start(text: str, environment: str) -> list[str]:
     variables = dict(part.partition("=")[::2] for part in shlex.split(environment))
     arguments = []
     for word in match.group(1).split():
-        reference = re.fullmatch(r"\$\{?(\w+)\}?", word)
+        reference = re.fullmatch(r"\$(\w+)", word)
         if reference:
             arguments += shlex.split(variables.get(reference.group(1), ""))
         else:
-            arguments.append(word)
+            # ${NAME} may stand within a word and is never split.
+            arguments.append(re.sub(r"\$\{(\w+)\}", lambda found: variables.get(found.group(1), ""), word))
     return arguments
 
 
