@@ -1,0 +1,82 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The filters for reports: what a host's report holds, and how it differs from what should be."""
+
+from __future__ import annotations
+
+import pytest
+from ansible.errors import AnsibleFilterError
+
+from ansible_collections.pagesmith.innodb.plugins.filter.reports import FilterModule, drift, migration_report
+
+DAY = 86400
+NOW = 100.0 * DAY
+KEPT = "/var/lib/mysql.pagesmith-16k-x"
+
+
+def facts(unfinished: tuple = (), runs: tuple = (), **more) -> dict:
+    """What instance_info says of a server with 8k pages with which all is well, but for what is given."""
+    found = {"page_size": 8192, "page_size_files": 8192, "page_size_server": 8192, "page_size_option": 8192, "running": True}
+    return {**found, **more, "migration": {"unfinished": list(unfinished), "runs": list(runs)}}
+
+
+def run(kept: tuple = (KEPT,), ended: float | None = NOW - 10 * DAY) -> dict:
+    return {"kept": list(kept), "ended": ended}
+
+
+@pytest.mark.parametrize("wanted", ["8k", 8192, "8192", "", None])
+def test_no_drift(wanted):
+    assert drift(facts(runs=[run()]), wanted, 14, NOW) == []
+
+
+@pytest.mark.parametrize(
+    ("found", "wanted", "sentences"),
+    [
+        pytest.param(facts(), "16k", ["The page size is 8192 bytes instead of 16384."], id="page size"),
+        pytest.param(facts(page_size_server=16384), "8k", ["The server says 16384 bytes per page, its files 8192."], id="server"),
+        pytest.param(
+            facts(page_size_option=16384),
+            "8k",
+            ["The option files ask for 16384 bytes per page, the files have 8192: it would not start."],
+            id="option files",
+        ),
+        pytest.param(facts(page_size_option=None), "8k", [], id="no option"),
+        pytest.param(facts(running=False, page_size_server=None), "8k", ["The server is not running."], id="down"),
+        pytest.param(facts(unfinished=["a", "b"]), "", ["The run a is unfinished.", "The run b is unfinished."], id="unfinished"),
+        pytest.param(facts(runs=[run(), run(kept=()), run(ended=None)]), "", [f"{KEPT} is kept for 10 days, longer than 7."], id="kept"),
+    ],
+)
+def test_drift(found, wanted, sentences):
+    assert drift(found, wanted, 7, NOW) == sentences
+
+
+@pytest.mark.parametrize(("days", "count"), [(10, 0), ("10", 0), (9.5, 1), ("9", 1), (0, 1)])
+def test_retention(days, count):
+    assert len(drift(facts(runs=[run()]), "", days, NOW)) == count
+
+
+def test_drift_from_no_page_size():
+    with pytest.raises(AnsibleFilterError, match="'12k' is no InnoDB page size"):
+        drift(facts(), "12k", 7, NOW)
+
+
+def test_report_keeps_what_is_public_and_names_the_undo():
+    result = {"outcome": "migrated", "retained_directory": KEPT, "page_size_after": 8192, "invocation": {"x": 1}, "changed": True}
+    assert migration_report(result, "db1") == {
+        "outcome": "migrated",
+        "retained_directory": KEPT,
+        "page_size_after": 8192,
+        "host": "db1",
+        "undo": "ansible-playbook pagesmith.innodb.rollback --limit db1",
+    }
+
+
+@pytest.mark.parametrize("result", [{}, {"msg": "it broke", "failed": True}, {"retained_directory": None}])
+def test_report_of_what_came_to_nothing(result):
+    report = migration_report(result, "db1")
+    assert (report["outcome"], report["undo"]) == ("failed", None)
+    assert report.get("msg") == result.get("msg")
+
+
+def test_filters():
+    assert FilterModule().filters() == {"migration_report": migration_report, "drift": drift}
