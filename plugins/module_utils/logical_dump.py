@@ -93,8 +93,8 @@ def _dump_rows(
         if name:
             rows = session.execute(dump_statement(table, path))
             os.chmod(path, 0o600)
-            size, sha256 = manifests.hash_file(path)
-            files.append(DumpFile(name, size, sha256, rows, table.title))
+            size, crc32 = manifests.checksum_file(path)
+            files.append(DumpFile(name, size, crc32, rows, table.title))
         digests[f"table {table.title}"] = digest(session, engine, table, digest_method)
 
     run_jobs(work_items, workers, server.session, work, tick)
@@ -111,8 +111,8 @@ def _size_of(path: str | None) -> Callable[[], int]:
     return size
 
 
-def file_digests(files: list[DumpFile]) -> dict[str, str]:
-    return {f"file {os.path.relpath(file.name, DEFINITIONS)}": file.sha256 for file in files}
+def file_digests(files: list[DumpFile]) -> dict[str, int]:
+    return {f"file {os.path.relpath(file.name, DEFINITIONS)}": file.crc32 for file in files}
 
 
 def encoded(session: Session, name: str) -> str:
@@ -130,8 +130,8 @@ def _copy_definition_files(session: Session, engine: Engine, tables: list[Table]
             target = os.path.join(directory, DEFINITIONS, folder, name)
             os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
             copy_file(os.path.join(datadir, folder, name), target)
-            size, sha256 = manifests.hash_file(target)
-            files.append(DumpFile(os.path.join(DEFINITIONS, folder, name), size, sha256))
+            size, crc32 = manifests.checksum_file(target)
+            files.append(DumpFile(os.path.join(DEFINITIONS, folder, name), size, crc32))
     return files
 
 

@@ -4,9 +4,9 @@
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
+import zlib
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
@@ -25,7 +25,7 @@ class DumpFile:
 
     name: str
     size_bytes: int
-    sha256: str
+    crc32: int
     rows: int = 0
     table: str | None = None
 
@@ -73,17 +73,19 @@ def _table(data: dict[str, Any]) -> Table:
     return Table(**{**data, "columns": tuple(Column(**column) for column in data["columns"])})
 
 
-def hash_file(path: str) -> tuple[int, str]:
-    """Size in bytes and SHA-256 of a file, which is on the disk when this returns."""
-    digest = hashlib.sha256()
-    size = 0
+def checksum_file(path: str) -> tuple[int, int]:
+    """Size in bytes and CRC-32 of a file, which is on the disk when this returns.
+
+    It finds what a disk or a copy damages, at a third of the CPU time of SHA-256; that content is right is shown by the digests.
+    """
+    crc = size = 0
     with open(path, "rb") as file:
         os.fsync(file.fileno())
         while True:
             block = file.read(BLOCK_BYTES)
             if not block:
-                return size, digest.hexdigest()
-            digest.update(block)
+                return size, crc
+            crc = zlib.crc32(block, crc)
             size += len(block)
 
 
@@ -91,10 +93,10 @@ def require_file(directory: str, file: DumpFile) -> None:
     """InnodbError unless the file is as it was when it was written."""
     path = os.path.join(directory, file.name)
     try:
-        size, sha256 = hash_file(path)
+        size, crc32 = checksum_file(path)
     except OSError as error:
         raise InnodbError(f"the file {path} of the dump can't be read: {error.strerror}") from error
-    if (size, sha256) != (file.size_bytes, file.sha256):
+    if (size, crc32) != (file.size_bytes, file.crc32):
         raise InnodbError(
             f"the file {path} of the dump is not as it was written: it has {size} bytes of {file.size_bytes}, or other content"
         )

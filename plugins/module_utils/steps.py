@@ -188,13 +188,13 @@ def compare(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     context.progress.say(f"equal: {len(found)} objects of the census, {len(digests)} digests of tables and files, {rows} rows")
 
 
-def read_files(datadir: str, wanted: Iterable[str]) -> dict[str, str]:
-    """Hashes of those files of a data directory that are named in digests as carried whole."""
+def read_files(datadir: str, wanted: Iterable[str]) -> dict[str, int]:
+    """Checksums of those files of a data directory that are named in digests as carried whole."""
     found = {}
     for name in wanted:
         kind, _, path = name.partition(" ")
         if kind == "file" and os.path.isfile(os.path.join(datadir, path)):
-            found[name] = manifests.hash_file(os.path.join(datadir, path))[1]
+            found[name] = manifests.checksum_file(os.path.join(datadir, path))[1]
     return found
 
 
