@@ -87,6 +87,9 @@ def read_facts(instance: Instance, login: Login | None) -> Facts:
     if login and running:
         with connect(instance.login(login)) as session:
             facts.server = read_server(session, instance)
+        if login.host:
+            # The private servers of a migration have no network.
+            connect(login.through(instance.socket), "the server through its Unix socket").close()
     return facts
 
 

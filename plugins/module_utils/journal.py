@@ -108,6 +108,10 @@ class Journal:
         runs = self.runs()
         return runs[-1] if runs else None
 
+    def run(self, run_id: str) -> Run:
+        """The run of this id as it stands now."""
+        return next(run for run in self.runs() if run.id == run_id)
+
     def record(self, run: str, step: str, event: str, facts: dict[str, Any] | None = None, status: str | None = None) -> None:
         """Append one record and wait until it is on the disk."""
         record: dict[str, Any] = {"time": time.time(), "run": run, "step": step, "event": event}

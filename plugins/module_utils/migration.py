@@ -106,7 +106,7 @@ def start_run(context: Context, moment: float) -> JournalRun:
     run_id = new_run_id(context.target, moment)
     facts = {"target": context.target, "before": context.before, "strategy": STRATEGY, "paths": context.paths.as_dict()}
     context.work.journal.record(run_id, "plan", "note", facts)
-    return context.work.journal.last()
+    return context.work.journal.run(run_id)
 
 
 def steps_left(run: JournalRun, dump_valid: bool) -> list[str]:
@@ -141,19 +141,19 @@ def migrate(context: Context, run: JournalRun) -> None:
                 context.progress.begin(name)
                 step(context, run, notes)
                 context.progress.finish()
-            run = context.work.journal.last()
+            run = context.work.journal.run(run.id)
         except InnodbError as error:
-            raise after_failure(context, name, error) from error
+            raise after_failure(context, run.id, name, error) from error
         except Exception as error:
             # Whatever it is, the server must not stay down because of it.
             failure = InnodbError(f"the step {name} failed: {type(error).__name__}: {error}", state="")
-            raise after_failure(context, name, failure) from error
+            raise after_failure(context, run.id, name, failure) from error
     context.work.journal.record(run.id, "finish", "note", status=MIGRATED)
 
 
-def after_failure(context: Context, step: str, error: InnodbError) -> InnodbError:
+def after_failure(context: Context, run_id: str, step: str, error: InnodbError) -> InnodbError:
     """Roll back after a failed step, unless clients may be on the new server already; the error with the state of the host."""
-    run = context.work.journal.last()
+    run = context.work.journal.run(run_id)
     if step == "finish" or (step == "open" and context.instance.running()):
         return error.with_state(
             f"The new server with {label(context.target)} pages runs and holds all data; the old directory is kept.",
@@ -181,6 +181,7 @@ def roll_back(context: Context, run: JournalRun) -> None:
     A run that did not get to the fence leaves the server as it is, running.
     """
     journal = context.work.journal
+    context.work.release_reserve()
     if not run.begun("fence"):
         data_directory.remove_build(context.paths)
         journal.record(run.id, ROLLBACK, "end", status=ROLLED_BACK)
@@ -296,10 +297,10 @@ def roll_back_by_request(context: Context, run: JournalRun, discard_writes: bool
                 )
         except InnodbError as error:
             context.instance.service.release(context.work.fence_file)
-            context.instance.start(context.start_timeout, context.work.journal.last().facts.get("sockets") or ())
+            context.instance.start(context.start_timeout, context.work.journal.run(run.id).facts.get("sockets") or ())
             raise error.with_state(f"The server runs on with {label(context.target)} pages, nothing was changed") from error
     try:
-        roll_back(context, context.work.journal.last())
+        roll_back(context, context.work.journal.run(run.id))
     except InnodbError as error:
         raise error.with_state(
             f"The rollback stopped half-way. All data is in {context.paths.datadir} and {context.paths.retained}, nothing was deleted.",

@@ -166,7 +166,7 @@ def config_diff(options: Options, situation: Situation) -> dict[str, str]:
 
 def migrate(run: Run, options: Options, situation: Situation, plan_lines: Sequence[str]) -> dict[str, Any]:
     """Carry out a migration that plan() allowed, or go on with an unfinished one; the caller holds the lock."""
-    context = make_context(run, options, situation)
+    context = make_context(run, options, situation, situation.last if situation.unfinished else None)
     for line in plan_lines:
         context.progress.say(f"plan: {line}")
     if situation.last and situation.last.status == UNFINISHED and not situation.unfinished:
@@ -176,8 +176,8 @@ def migrate(run: Run, options: Options, situation: Situation, plan_lines: Sequen
     try:
         migration.migrate(context, journal_run)
     except InnodbError as error:
-        raise Failed(error, result_of(context, context.result.get("outcome", "failed"))) from error
-    return result_of(context, MIGRATED)
+        raise Failed(error, result_of(context, journal_run.id, context.result.get("outcome", "failed"))) from error
+    return result_of(context, journal_run.id, MIGRATED)
 
 
 class Failed(InnodbError):
@@ -188,10 +188,10 @@ class Failed(InnodbError):
         self.result = result
 
 
-def make_context(run: Run, options: Options, situation: Situation) -> Context:
+def make_context(run: Run, options: Options, situation: Situation, journal_run: JournalRun | None) -> Context:
     """The context of the steps: from the journal for an existing run, from the situation for a new one."""
-    facts, last = situation.facts, situation.last
-    known = last.facts if last and (situation.unfinished or not options.target) else None
+    facts = situation.facts
+    known = journal_run.facts if journal_run else None
     paths = layout.Paths.from_dict(known["paths"]) if known else new_paths(situation)
     config_path = (known or {}).get("config_path") or option_file.drop_in_path(situation.instance.options, situation.instance.group_suffix)
     return Context(
@@ -220,9 +220,9 @@ def default_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
-def result_of(context: Context, outcome: str) -> dict[str, Any]:
+def result_of(context: Context, run_id: str, outcome: str) -> dict[str, Any]:
     """What a report of a migration says, from the journal."""
-    last = context.work.journal.last()
+    last = context.work.journal.run(run_id)
     steps = [
         {"name": name, "seconds": last.seconds.get(name, 0.0), "outcome": "done" if last.done(name) else "failed"}
         for name, _step, _text in STEPS
@@ -251,17 +251,17 @@ def result_of(context: Context, outcome: str) -> dict[str, Any]:
 
 
 def last_run_to_undo(situation: Situation) -> JournalRun | None:
-    """The run that a rollback undoes: the last one, when it is unfinished or its old directory is still kept."""
-    last = situation.last
-    if last is None or not (situation.unfinished or last.status in (UNFINISHED, MIGRATED)):
-        return None
-    return last
+    """The run that a rollback undoes: the last one that was not rolled back, unless what it kept is deleted."""
+    for journal_run in reversed(situation.work.journal.runs()):
+        if journal_run.status != ROLLED_BACK:
+            return journal_run if journal_run.status in (UNFINISHED, MIGRATED) else None
+    return None
 
 
 def roll_back(run: Run, options: Options, situation: Situation, discard_writes: bool) -> dict[str, Any]:
     """Undo the last run; the caller holds the lock."""
     journal_run = last_run_to_undo(situation)
-    context = make_context(run, options, situation)
+    context = make_context(run, options, situation, journal_run)
     lost = migration.roll_back_by_request(context, journal_run, discard_writes)
     return {
         "outcome": "rolled_back",
@@ -269,7 +269,7 @@ def roll_back(run: Run, options: Options, situation: Situation, discard_writes: 
         "page_size_before": context.target,
         "page_size_after": context.before,
         "lost_writes": lost,
-        "set_aside": situation.work.journal.last().kept(),
+        "set_aside": situation.work.journal.run(journal_run.id).kept(),
     }
 
 

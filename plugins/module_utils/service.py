@@ -42,6 +42,12 @@ def parse_exec_start(text: str, environment: str) -> list[str]:
     return arguments
 
 
+def write_fence(fence_file: str) -> None:
+    """Write the file that says why the server is down. It is left as it is, since a rollback may find the file system full."""
+    if not os.path.exists(fence_file):
+        write_file(fence_file, "A page size migration keeps the server down; see the journal beside this file.\n", 0o600)
+
+
 class SystemdService:
     """A unit of systemd."""
 
@@ -105,7 +111,9 @@ class SystemdService:
 
     def guard(self, fence_file: str) -> None:
         """Keep everybody, a monitor and a reboot included, from starting the unit while fence_file exists."""
-        write_file(fence_file, "A page size migration keeps the server down; see the journal beside this file.\n", 0o600)
+        write_fence(fence_file)
+        if os.path.exists(self._guard_path()):
+            return
         os.makedirs(os.path.dirname(self._guard_path()), exist_ok=True)
         write_file(self._guard_path(), f"[Unit]\nConditionPathExists=!{fence_file}\n", 0o644)
         self._systemctl("daemon-reload")
@@ -159,7 +167,7 @@ class OwnProcess:
 
     def guard(self, fence_file: str) -> None:
         """Nobody but us starts this server, so the note is all there is; InnoDB's lock and the fingerprint do the rest."""
-        write_file(fence_file, "A page size migration keeps the server down; see the journal beside this file.\n", 0o600)
+        write_fence(fence_file)
 
     def release(self, fence_file: str) -> None:
         remove_file(fence_file)

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from .errors import InnodbError, StatementError
@@ -44,13 +44,7 @@ class Login:
 
     def through(self, socket: str) -> Login:
         """The same account through another Unix socket."""
-        return Login(
-            self.user,
-            self.password,
-            unix_socket=socket,
-            config_file=self.config_file,
-            connect_timeout=self.connect_timeout,
-        )
+        return replace(self, host=None, port=None, unix_socket=socket)
 
     def arguments(self) -> dict[str, Any]:
         """Arguments for PyMySQL: only what was given, so that an option file can supply the rest."""

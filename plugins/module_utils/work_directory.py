@@ -12,6 +12,9 @@ from typing import Any
 from .durable import private_directory, remove_file, sync_directory, write_file
 from .journal import Journal
 
+#: Enough for the records of a rollback and the option file.
+RESERVE_BYTES = 1 << 20
+
 
 class WorkDirectory:
     """Only root can list it; the server's group may pass through to the dump, which belongs to the server's user alone."""
@@ -20,6 +23,7 @@ class WorkDirectory:
         self.base = base
         self.path = os.path.join(base, instance_name)
         self.dump = os.path.join(self.path, "dump")
+        self.reserve = os.path.join(self.path, "reserve")
         self.fence_file = os.path.join(self.path, "fence")
         self.journal = Journal(self.path)
 
@@ -35,6 +39,12 @@ class WorkDirectory:
             os.chmod(directory, 0o711)
             sync_directory(os.path.dirname(directory))
         private_directory(self.path, 0, gid, 0o710)
+        if not os.path.exists(self.reserve):
+            write_file(self.reserve, bytes(RESERVE_BYTES), 0o600)
+
+    def release_reserve(self) -> None:
+        """Free the space that is kept for the case that the file system is full when a run must be put back."""
+        remove_file(self.reserve)
 
     def run_dir(self, name: str) -> str:
         """Where a private server of this name keeps its temporary files."""

@@ -164,6 +164,8 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.work_directory im
 
 SUBSETS = ["layout", "storage", "settings", "schema", "migration"]
 LARGEST_SHOWN = 20
+#: Beginnings of the names of options that are told. Others may hold secrets, such as wsrep_sst_auth.
+TOLD_SETTINGS = ("innodb_", "aria_", "datadir", "socket", "port", "tmpdir", "log_bin", "server_id", "ignore_db_dirs", "user")
 
 
 def server_facts(facts: Facts, asked_size: str | None) -> dict:
@@ -248,7 +250,7 @@ def gather(module: AnsibleModule) -> dict:
     if "storage" in subsets:
         result["storage"] = facts.storage
     if "settings" in subsets:
-        result["settings"] = [setting._asdict() for setting in instance.options.settings if "password" not in setting.name]
+        result["settings"] = [setting._asdict() for setting in instance.options.settings if setting.name.startswith(TOLD_SETTINGS)]
     if "migration" in subsets:
         result["migration"] = migration_facts(WorkDirectory(module.params["work_dir"], instance.name))
     if "schema" in subsets and facts.server:
