@@ -4,19 +4,17 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterator
-from pathlib import Path
+from typing import Any
 
 import pytest
 
-sys.path.insert(0, str(Path(__file__).resolve().parent))
-
-from harness import Sandbox  # noqa: E402 (found by the line above)
-
 
 @pytest.fixture
-def sandbox() -> Iterator[Sandbox]:
+def sandbox() -> Iterator[Any]:
     """A running server of 16k pages, empty."""
+    # The collection can be imported only once the hook of the conftest above has run.
+    from harness import Sandbox
+
     with Sandbox() as server:
         yield server

@@ -18,7 +18,6 @@ from typing import Any
 import pymysql
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils import operations, page_size
-from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
 from ansible_collections.pagesmith.innodb.plugins.module_utils.instance import InstanceSpec
 from ansible_collections.pagesmith.innodb.plugins.module_utils.migration import Plan
 from ansible_collections.pagesmith.innodb.plugins.module_utils.session import Login
@@ -28,6 +27,8 @@ CASES = Path(__file__).resolve().parent.parent / "cases"
 PARENT = "/var/tmp"
 USER = "mysql"
 PATIENCE = 120
+# Files that a server writes to without being asked for anything.
+TOUCHED = ("error.log", "ibtmp1", "ib_logfile0", "ibdata1", "undo001", "undo002", "undo003", "aria_log.00000001", "aria_log_control")
 PROGRAM_PATH = f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin"
 DEFAULTS = {
     "skip-networking": None,
@@ -293,6 +294,13 @@ class Sandbox:
         with operations.work_locked(situation):
             return operations.retire(situation, path, retention_days)
 
+    def snapshot(self) -> dict[str, tuple]:
+        """Every path below the base with type, mode, owner, size and time of change: equal when nothing was touched.
+
+        Left out are files that the running server itself touches at any time.
+        """
+        return snapshot(self.base)
+
     def work_path(self) -> Path:
         """The product's directory for this instance."""
         return Path(operations.read_situation(run, self.options()).work.path)
@@ -324,5 +332,14 @@ def servers_below(base: Path) -> list[int]:
     return found
 
 
-def failure_of(error: InnodbError) -> dict[str, str]:
-    return {"failed": error.failed, "state": error.state, "remedy": error.remedy}
+def snapshot(base: Path) -> dict[str, tuple]:
+    found = {}
+    for directory, names, files in os.walk(base):
+        for name in [*names, *files]:
+            path = os.path.join(directory, name)
+            if name in TOUCHED:
+                continue
+            status = os.lstat(path)
+            times = (status.st_size, status.st_mtime_ns) if os.path.isfile(path) else ()
+            found[path] = (status.st_mode, status.st_uid, status.st_gid, *times, os.readlink(path) if os.path.islink(path) else "")
+    return found
