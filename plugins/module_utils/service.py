@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import itertools
 import os
 import re
 import shlex
@@ -18,6 +19,7 @@ Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
 
 UNITS = ("mariadb.service", "mysql.service", "mysqld.service")
 GUARD_FILE = "pagesmith-fence.conf"
+SHELLS = ("sh", "bash", "dash")
 UNIT_PROPERTIES = "Id,LoadState,ActiveState,MainPID,ExecStart,Environment,TriggeredBy"
 
 
@@ -26,13 +28,13 @@ def has_systemd() -> bool:
 
 
 def parse_exec_start(text: str, environment: str) -> list[str]:
-    """The command line in systemd's ExecStart property, with $VARIABLES of the unit's own Environment filled in."""
+    """The server's command line in systemd's ExecStart property, with $VARIABLES of the unit's own Environment filled in."""
     match = re.search(r"argv\[\]=(.*?) ; ignore_errors", text)
     if not match:
         return []
     variables = dict(part.partition("=")[::2] for part in shlex.split(environment))
     arguments = []
-    for word in match.group(1).split():
+    for word in without_shell(match.group(1).split()):
         reference = re.fullmatch(r"\$(\w+)", word)
         if reference:
             arguments += shlex.split(variables.get(reference.group(1), ""))
@@ -40,6 +42,16 @@ def parse_exec_start(text: str, environment: str) -> list[str]:
             # ${NAME} may stand within a word and is never split.
             arguments.append(re.sub(r"\$\{(\w+)\}", lambda found: variables.get(found.group(1), ""), word))
     return arguments
+
+
+def without_shell(words: list[str]) -> list[str]:
+    """What a shell in front of the server turns into by exec; empty when it can't be told. Other commands are as they are."""
+    if not words or os.path.basename(words[0]) not in SHELLS:
+        return words
+    if "exec" not in words:
+        return []
+    command = words[len(words) - words[::-1].index("exec") :]
+    return list(itertools.takewhile(lambda word: not re.search(r"[;&|<>()`]", word), command))
 
 
 def write_fence(fence_file: str) -> None:
