@@ -73,7 +73,8 @@ def test_arguments_of_a_login(login, arguments):
 
 def test_the_same_account_through_another_socket():
     login = Login("a", "secret", host="db", port=3306, ca_cert="/ca", connect_timeout=5).through("/run/x.sock")
-    assert login.arguments() == {"user": "a", "password": "secret", "unix_socket": "/run/x.sock"}
+    # An account that requires TLS requires it through a socket too.
+    assert login.arguments() == {"user": "a", "password": "secret", "unix_socket": "/run/x.sock", "ssl": {"ca": "/ca"}}
     assert login.connect_timeout == 5
 
 
