@@ -41,6 +41,8 @@ LEAST_STEP_BYTES = MIB
 
 SWITCH_WORDS = {"on": "1", "true": "1", "yes": "1", "off": "0", "false": "0", "no": "0"}
 COMPLAINT = re.compile(r"\[(?:Warning|ERROR)\]|adjusted|ignored|removed|deprecated|unknown variable", re.IGNORECASE)
+#: A line that tells what an option that was taken does to something else: accounts by host name under skip_name_resolve.
+CONSEQUENCE = re.compile(r"in --[\w-]+ mode")
 ERROR_MARK = "[ERROR]"
 INCLUDE = re.compile(r"^([ \t]*!include(?:dir)?[ \t]+)(\S.*?)[ \t]*$", re.MULTILINE)
 
@@ -140,7 +142,7 @@ def complaints(log: str, names: Collection[str]) -> list[str]:
     for line in log.splitlines():
         text = re.sub(r"(?<=\w)-(?=\w)", "_", line.lower())
         named = any(re.search(rf"(?<![a-z0-9_])(?:loose_)?{re.escape(name)}(?![a-z0-9_])", text) for name in names)
-        if named and COMPLAINT.search(line):
+        if named and COMPLAINT.search(line) and not CONSEQUENCE.search(line):
             found[re.sub(r"^.*?\[(?:Warning|ERROR|Note|System)\]\s*(?:\[[^\]]*\]\s*)*", "", line).strip()] = None
     return list(found)
 

@@ -51,7 +51,7 @@ class Host(Sandbox):
         }
         tool = os.path.join(os.path.dirname(sys.executable), program)
         interpreter = f"ansible_python_interpreter={sys.executable}"
-        return subprocess.run([tool, *arguments, "-e", interpreter], capture_output=True, text=True, env=environment)
+        return subprocess.run([tool, *arguments, "-e", interpreter], capture_output=True, text=True, check=False, env=environment)
 
     @property
     def instance_option(self) -> dict:

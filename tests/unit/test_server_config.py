@@ -122,6 +122,7 @@ LOG = """\
 2026-11-30 16:02:45 0 [Warning] mariadbd: unknown variable 'loose_foo=1'
 2026-11-30T16:02:45.1Z 0 [Warning] [MY-011069] [Server] The syntax '--bar-baz' is deprecated
 2026-11-30 16:02:45 0 [Warning] 'innodb-page-cleaners' was removed. It does nothing now
+2026-11-30 16:02:45 0 [Warning] 'proxies_priv' entry '@% root@vm' ignored in --skip-name-resolve mode.
 """
 
 
@@ -130,6 +131,7 @@ LOG = """\
     [
         ("innodb_buffer_pool_size", []),
         ("innodb_io", []),
+        ("skip_name_resolve", []),
         ("innodb_flush_neighbors", ["option 'innodb-flush-neighbors': unsigned value 7 adjusted to 2"]),
         ("foo", ["mariadbd: unknown variable 'loose_foo=1'"]),
         ("bar_baz", ["The syntax '--bar-baz' is deprecated"]),
