@@ -113,12 +113,16 @@ def copy_attributes(source: str, target: str) -> None:
 
 
 def remove_build(paths: Paths) -> None:
-    """Delete what was being built. It was never in use: its name is one that only build() gives, and no server runs in it."""
+    """Delete what was being built. It was never in use: its name is one that only build() gives, no server runs in it,
+    and the data directory in use is in its place.
+    """
     for directory, _like in _build_directories(paths):
         if not os.path.lexists(directory):
             continue
         if not directory.endswith(BUILD_INSIDE) or os.path.islink(directory) or directory in mount_points():
             raise InnodbError(f"{directory} is not a directory that a migration built, so it is not deleted")
+        if not os.path.isdir(paths.datadir):
+            raise InnodbError(f"{paths.datadir} is missing, so {directory} may hold the only data and is not deleted")
         processes.wait_stopped(directory, os.path.join(directory, "ibdata1"), 60)
         shutil.rmtree(directory)
         sync_directory(os.path.dirname(directory))
@@ -232,10 +236,15 @@ def require_clear(moves: Iterable[Move]) -> None:
 
 
 def completed(moves: Sequence[Move]) -> int:
-    """How many of these renames, made in order, were made: the last one whose source is gone and whose target is there counts."""
+    """How many of these renames, made in order, were made: the last one whose source is gone and whose target is there counts.
+
+    Where the target is a name that an earlier rename cleared, what was there must be kept. Otherwise it is back in its place:
+    the renames were undone, and their source is gone because it was deleted then.
+    """
+    kept = dict(moves)
     for number in range(len(moves), 0, -1):
         source, target = moves[number - 1]
-        if os.path.lexists(target) and not os.path.lexists(source):
+        if os.path.lexists(target) and not os.path.lexists(source) and os.path.lexists(kept.get(target, target)):
             return number
     return 0
 

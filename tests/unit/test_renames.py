@@ -130,6 +130,29 @@ def test_undo_cut_short_can_be_repeated(place):
             place.carry_out(place.moves[:done])
 
 
+def test_undo_again_after_the_build_was_removed(place):
+    for _done in crash_points(place):
+        place.undo(place.moves)
+        built = [place.paths.build, *(entry.build for entry in place.paths.outside)]
+        for directory in set(built):
+            os.rename(directory, f"{directory}.removed")
+        left = tree(place.root)
+        assert data_directory.completed(place.moves) == 0
+        place.undo(place.moves)
+        assert tree(place.root) == left
+        for directory in set(built):
+            os.rename(f"{directory}.removed", directory)
+
+
+def test_the_build_is_not_removed_when_the_data_directory_is_missing(tmp_path):
+    place = Place(tmp_path, "plain")
+    os.rename(place.paths.datadir, place.paths.retained)
+    before = tree(tmp_path)
+    with pytest.raises(InnodbError, match="may hold the only data"):
+        data_directory.remove_build(place.paths)
+    assert tree(tmp_path) == before
+
+
 def test_undo_of_nothing(place):
     place.undo([])
     place.undo(place.moves)
