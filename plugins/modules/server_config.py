@@ -107,7 +107,7 @@ rounded:
 
 from ansible.module_utils.basic import AnsibleModule
 
-from ansible_collections.pagesmith.innodb.plugins.module_utils import ansible_adapter, operations, server_config
+from ansible_collections.pagesmith.innodb.plugins.module_utils import ansible_adapter, config_file, operations, server_config
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import UNCHANGED, InnodbError
 from ansible_collections.pagesmith.innodb.plugins.module_utils.instance import Instance, find_instance
 from ansible_collections.pagesmith.innodb.plugins.module_utils.journal import lock_held, locked
@@ -116,7 +116,7 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.session import re
 from ansible_collections.pagesmith.innodb.plugins.module_utils.work_directory import WorkDirectory
 
 
-def require_accepted(module: AnsibleModule, instance: Instance, change: server_config.Change) -> None:
+def require_accepted(module: AnsibleModule, instance: Instance, change: config_file.Change) -> None:
     """InnodbError with everything that the real server program finds wrong with the file."""
     paths = plan_paths(read_layout(instance), "trial")
     with operations.scratch_directory() as directory:
@@ -126,14 +126,14 @@ def require_accepted(module: AnsibleModule, instance: Instance, change: server_c
         raise InnodbError(f"the server would not take {change.path}: {'; '.join(problems)}", remedy="Correct the content and run again")
 
 
-def carry_out(module: AnsibleModule, instance: Instance, work: WorkDirectory, change: server_config.Change, restart: bool) -> Instance:
+def carry_out(module: AnsibleModule, instance: Instance, work: WorkDirectory, change: config_file.Change, restart: bool) -> Instance:
     """Write the file and restart the server, under the lock of the instance."""
     spec = ansible_adapter.instance_spec(module.params)
-    restarter = server_config.Restart(ansible_adapter.runner(module), spec, module.params["stop_timeout"], module.params["start_timeout"])
+    restarter = config_file.Restart(ansible_adapter.runner(module), spec, module.params["stop_timeout"], module.params["start_timeout"])
     work.create(instance.owner()[1])
     with locked(work.path):
         if change.changes:
-            server_config.put(change.path, change.after)
+            config_file.put(change.path, change.after)
         return restarter.into(instance, change) if restart else instance
 
 
@@ -142,12 +142,12 @@ def configure(module: AnsibleModule) -> dict:
     require_driver()
     instance = find_instance(ansible_adapter.runner(module), ansible_adapter.instance_spec(module.params))
     work = WorkDirectory(module.params["work_dir"], instance.name)
-    server_config.require_no_migration(work, lock_held(work.path))
-    change = server_config.plan(instance, module.params["content"])
+    config_file.require_no_migration(work, lock_held(work.path))
+    change = config_file.plan(instance, module.params["content"])
     if change.changes:
         require_accepted(module, instance, change)
     running = instance.running()
-    pending = running and (change.changes or server_config.restart_pending(instance, change.path))
+    pending = running and (change.changes or config_file.restart_pending(instance, change.path))
     restart = pending and module.params["restart"]
     changed = change.changes or restart
     if changed and not module.check_mode:
@@ -156,7 +156,7 @@ def configure(module: AnsibleModule) -> dict:
     rounded = []
     if running and not pending and not (changed and module.check_mode):
         state = "The file was written and the server restarted with it." if changed else UNCHANGED
-        rounded = server_config.read_back_values(instance, ansible_adapter.login(module.params), change.after, state)
+        rounded = config_file.read_back_values(instance, ansible_adapter.login(module.params), change.after, state)
     return {
         "changed": changed,
         "path": change.path,

@@ -15,8 +15,10 @@ import pytest
 from harness import Sandbox, run
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils import server_config
+from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
 from ansible_collections.pagesmith.innodb.plugins.module_utils.instance import find_instance
 from ansible_collections.pagesmith.innodb.plugins.module_utils.layout import plan_paths, read_layout
+from ansible_collections.pagesmith.innodb.plugins.module_utils.work_directory import WorkDirectory
 
 ROOT = Path(__file__).resolve().parents[2]
 MIB = 1 << 20
@@ -122,7 +124,7 @@ CONTENT = "[mysqld]\ninnodb_page_size=16k\ninnodb_io_capacity=2000\ninnodb_io_ca
 )
 def test_what_the_server_would_not_take_is_found(host, line, expected):
     if line.startswith("!"):
-        with pytest.raises(server_config.InnodbError, match=expected):
+        with pytest.raises(InnodbError, match=expected):
             host.problems(CONTENT + line)
         return
     problems = host.problems(CONTENT + line + "\n")
@@ -220,7 +222,7 @@ def test_a_server_that_is_down_is_configured_and_stays_down(host):
 
 def test_nothing_is_done_while_a_migration_runs(host):
     instance = find_instance(run, host.options().spec)
-    work = server_config.WorkDirectory(str(host.work), instance.name)
+    work = WorkDirectory(str(host.work), instance.name)
     work.create(instance.owner()[1])
     work.journal.record("8k-x", "plan", "note", {"target": 8192})
     result = host.configure(CONTENT)
