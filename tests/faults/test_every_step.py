@@ -50,7 +50,6 @@ def test_the_run_goes_on_however_often_it_is_killed(well: Patient) -> None:
         for moment in well.moments(step):
             killed = well.ask("migrate", size=size, fault={"kind": "kill", "step": step, "moment": moment})
             assert killed is None, f"not killed at {moment} of {step}: {killed}"
-            print("killed", step, moment)
             if step in CLOSED:
                 well.wait_for_end_of_private_servers()
                 assert not well.server.answers(), f"clients can log in after {step} was cut short"

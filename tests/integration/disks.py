@@ -7,11 +7,12 @@ from __future__ import annotations
 import os
 import shutil
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from harness import make_base
+from harness import PATIENCE, make_base
 
 FILLER = "filler"
 
@@ -43,7 +44,18 @@ def mounted(source: Path, place: Path, *options: str) -> Iterator[None]:
     try:
         yield
     finally:
-        command("umount", place)
+        unmount(place)
+
+
+def unmount(place: Path) -> None:
+    """A server that was killed holds its files for a moment longer than it shows."""
+    deadline = time.monotonic() + PATIENCE
+    while True:
+        done = subprocess.run(["umount", str(place)], capture_output=True, text=True, check=False)
+        if done.returncode == 0:
+            return
+        assert time.monotonic() < deadline, done.stderr
+        time.sleep(0.1)
 
 
 @contextmanager

@@ -27,6 +27,7 @@ CASES = Path(__file__).resolve().parent.parent / "cases"
 PARENT = "/var/tmp"
 USER = "mysql"
 PATIENCE = 120
+LOG_SHOWN = 6000
 # Files that a server writes to without being asked for anything.
 TOUCHED = ("error.log", "ibtmp1", "ib_logfile0", "ibdata1", "undo001", "undo002", "undo003", "aria_log.00000001", "aria_log_control")
 PROGRAM_PATH = f"{os.environ['PATH']}:/usr/sbin:/usr/local/sbin"
@@ -146,6 +147,9 @@ class Sandbox:
     def remove(self) -> None:
         """End what runs in the sandbox and, unless its base was given, delete it."""
         self.kill()
+        if self.error_log.exists():
+            # Shown when the test failed.
+            print(self.error_log.read_text(errors="replace")[-LOG_SHOWN:])
         if self.own_base:
             shutil.rmtree(self.base)
 
