@@ -13,7 +13,7 @@ from . import processes, tables
 from .block_device import storage
 from .errors import InnodbError, StatementError
 from .instance import Instance
-from .layout import Layout, read_layout
+from .layout import TABLE_FILE_SUFFIXES, Layout, read_layout
 from .session import Login, Session, connect
 from .tablespace import page_size_of_file
 
@@ -40,7 +40,10 @@ SETTINGS = (
 
 @dataclass
 class ServerFacts:
-    """What only a running server tells. memory_rows: MEMORY tables that have rows. unreadable: table -> the server's error."""
+    """What only a running server tells.
+
+    memory_rows: MEMORY tables that have rows. unreadable: table -> the server's error. orphans: files of tables it does not know.
+    """
 
     account: str = ""
     all_privileges: bool = False
@@ -50,6 +53,7 @@ class ServerFacts:
     memory_rows: dict[str, int] = field(default_factory=dict)
     unreadable: dict[str, str] = field(default_factory=dict)
     history: list[str] = field(default_factory=list)
+    orphans: list[str] = field(default_factory=list)
     replica_channels: int = 0
     replicas: int = 0
     prepared_xa: int = 0
@@ -119,10 +123,14 @@ def read_server(session: Session, instance: Instance) -> ServerFacts:
             remedy="Say which instance is meant in innodb_instance, or which socket in innodb_login",
         )
     grants = [str(next(iter(row.values()))) for row in session.rows("SHOW GRANTS")]
+    account = session.value("SELECT CURRENT_USER()")
+    if not any(re.match(r"GRANT ALL PRIVILEGES ON \*\.\* TO", grant) for grant in grants):
+        # The server would refuse some of the questions below, and give half of the truth to others.
+        return ServerFacts(account=account, version_comment=variables.get("version_comment") or "", variables=variables)
     found = tables.read_tables(session, engine)
     facts = ServerFacts(
-        account=session.value("SELECT CURRENT_USER()"),
-        all_privileges=any(re.match(r"GRANT ALL PRIVILEGES ON \*\.\* TO", grant) for grant in grants),
+        account=account,
+        all_privileges=True,
         version_comment=variables.get("version_comment") or "",
         variables=variables,
         tables=found,
@@ -132,11 +140,28 @@ def read_server(session: Session, instance: Instance) -> ServerFacts:
         long_transactions=_long_transactions(session),
         stray_directories=tables.stray_directories(session),
         schemas=tables.user_schemas(session),
+        orphans=find_orphans(instance.datadir, tables.read_stems(session)),
         objects=count_objects(session),
     )
     for table in found:
         _probe(session, table, facts)
     return facts
+
+
+def find_orphans(datadir: str, stems: dict[str, set[str]]) -> list[str]:
+    """Files of tables that the server does not list, by path in the data directory: their engine or their definition is missing.
+
+    stems: names of tables and views as the server spells them in file names, by the name of their schema's directory.
+    """
+    found = []
+    for folder, known in stems.items():
+        path = os.path.join(datadir, folder)
+        for name in sorted(os.listdir(path) if os.path.isdir(path) else []):
+            stem = re.split(r"\.|#P#|#p#", name)[0]
+            made_by_the_server = name.startswith(("#sql", "FTS_")) or name.endswith((".TRG", ".TRN", ".opt"))
+            if name.endswith(TABLE_FILE_SUFFIXES) and not made_by_the_server and stem not in known:
+                found.append(os.path.join(folder, name))
+    return found
 
 
 def count_objects(session: Session) -> dict[str, int]:

@@ -120,13 +120,18 @@ class Instance:
 
 
 def log_errors(path: str) -> str:
-    """The last lines of an error log that the server marked as errors."""
+    """The first lines since the last start that the server marked as errors: those after them are consequences."""
+    lines: list[str] = []
     try:
         with open(path, encoding="utf-8", errors="replace") as file:
-            lines = [line.strip() for line in file if re.search(r"\[ERROR\]|\[FATAL\]", line)]
+            for line in file:
+                if re.search(r"starting .*as process \d+", line, re.IGNORECASE):
+                    lines = []
+                elif re.search(r"\[ERROR\]|\[FATAL\]", line):
+                    lines.append(re.sub(r"^.*?\[(ERROR|FATAL)\]\s*", "", line.strip()))
     except OSError as error:
         return f"{path} can't be read ({error.strerror})"
-    return "; ".join(re.sub(r"^.*?\[(ERROR|FATAL)\]\s*", "", line) for line in lines[-START_ERRORS_SHOWN:]) or "no error in its log"
+    return "; ".join(lines[:START_ERRORS_SHOWN]) or "no error in its log"
 
 
 def find_program(engine_programs: Sequence[str] = ("mariadbd", "mysqld")) -> str:
@@ -186,7 +191,7 @@ def find_instance(run: Run, spec: InstanceSpec) -> Instance:
         )
     program = spec.program or program or find_program()
     if not os.path.isfile(program):
-        raise InnodbError(f"the server program {program} does not exist")
+        raise InnodbError(f"the server program {program} does not exist", remedy="Correct innodb_instance.program, or install it")
     engine = read_engine(run, program)
     options = option_file.read_options(run, program, defaults_file, group_suffix, arguments)
     datadir = (options.get("datadir") or "").rstrip("/")

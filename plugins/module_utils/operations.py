@@ -29,7 +29,7 @@ Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
 
 DEFAULT_WORK_DIR = "/var/lib/pagesmith-innodb"
 SCRATCH_DIR = "/var/tmp"
-STILL_COUNTS = ("manual_attempt", "page_size_unclear", "data_directory", "option_overridden", "locked")
+STILL_COUNTS = ("manual_attempt", "page_size_unclear", "data_directory", "option_overridden", "locked", "privileges")
 
 
 @dataclass(frozen=True)
@@ -83,7 +83,8 @@ def plan(run: Run, options: Options, situation: Situation) -> migration.Plan:
         blockers = [blocker for blocker in blockers if blocker.id in STILL_COUNTS or blocker.id.endswith(" unreadable")]
         return migration.Plan("refused" if blockers else "already", blockers)
     paths = new_paths(situation)
-    if not any(blocker.object == situation.instance.engine.title for blocker in blockers) and facts.server:
+    can_rehearse = facts.server is not None and facts.server.all_privileges
+    if can_rehearse and not any(blocker.object == situation.instance.engine.title for blocker in blockers):
         with scratch_directory() as directory:
             blockers += rehearsal_blockers(run, options, situation, directory)
     return migration.make_plan(facts, options.target, paths, blockers)
@@ -117,7 +118,10 @@ def rehearsal_blockers(run: Run, options: Options, situation: Situation, directo
         plugins = session.rows("SELECT name, dl FROM mysql.plugin") if instance.engine.trait("plugin_table") else []
     paths = new_paths(situation)
     tables = [table for table in server.tables if f"table {table.title}" in source]
-    refused = rehearsal.rehearse(run, instance, paths, options.target, directory, tables, plugins, source, options.allowed)
+    try:
+        refused = rehearsal.rehearse(run, instance, paths, options.target, directory, tables, plugins, source, options.allowed)
+    except InnodbError as error:
+        return [preflight.failed_rehearsal(options.target, error)]
     blockers = preflight.blockers_of_rehearsal(refused)
     if options.config:
         problems = server_config.candidate_problems(run, instance, paths, options.config, directory, options.target)

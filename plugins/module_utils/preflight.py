@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from .census import Difference
+from .errors import InnodbError
 from .facts import Facts
 from .option_file import Setting
 from .page_size import label
@@ -179,7 +180,7 @@ def _layout(facts: Facts, request: Request) -> Iterable[Blocker]:
     for path, reason in request.server_files_unwritable:
         yield Blocker("unwritable", path, f"{path} can't be changed: {reason}", "Correct that and run again")
     others = {path: size for path, size in facts.leftovers.items() if path not in request.known_retained}
-    if others and facts.server and facts.page_size and not _has_tables(facts):
+    if others and facts.server and facts.server.all_privileges and facts.page_size and not _has_tables(facts):
         path, size = next(iter(others.items()))
         yield Blocker(
             "manual_attempt",
@@ -206,6 +207,13 @@ def _objects(facts: Facts, request: Request) -> Iterable[Blocker]:
                 f"The storage engine {table.engine} of {table.title} is not known, so its rows can't be carried safely",
                 "Convert it to InnoDB, or dump and drop it",
             )
+    for path in facts.server.orphans:
+        yield Blocker(
+            f"orphan {path}",
+            path,
+            f"The file {path} belongs to no table that the server knows, so what is in it would not be carried",
+            "Install the plugin of its storage engine again, or move the file out of the data directory",
+        )
     for title, reason in facts.server.unreadable.items():
         yield Blocker(f"table {title} unreadable", title, f"{title} can't be read: {reason}", "Repair or drop it")
     for title, rows in facts.server.memory_rows.items():
@@ -275,6 +283,12 @@ CHECKS: tuple[Callable[[Facts, Request], Iterable[Blocker]], ...] = (
     _space,
     _options,
 )
+
+
+def failed_rehearsal(target: int, error: InnodbError) -> Blocker:
+    """No private server of this size came up at all, so the real one would not either."""
+    message = f"A server with {label(target)} pages can't be made with these options: {error.failed}"
+    return Blocker("rehearsal", f"{label(target)} pages", message, error.remedy or "Correct what it names and run again")
 
 
 def blockers_of_rehearsal(refused: Iterable[Difference]) -> list[Blocker]:

@@ -155,6 +155,19 @@ def stray_directories(session: Session) -> list[str]:
     return sorted(name[len(STRAY_PREFIX) :] for name in names if name.startswith(STRAY_PREFIX))
 
 
+def read_stems(session: Session) -> dict[str, set[str]]:
+    """Names of the user's schemas as the server spells them in the file system, with those of their tables and views."""
+    spelled = "CAST(CONVERT({} USING filename) AS BINARY)"
+    stems: dict[str, set[str]] = {}
+    for schema in user_schemas(session):
+        folder = session.value(f"SELECT {spelled.format('%s')}", (schema,)).decode("ascii")
+        rows = session.rows(
+            f"SELECT {spelled.format('table_name')} AS stem FROM information_schema.tables WHERE table_schema=%s", (schema,)
+        )
+        stems[folder] = {row["stem"].decode("ascii") for row in rows}
+    return stems
+
+
 def read_tables(session: Session, engine: Engine) -> list[Table]:
     """Every base table and sequence of the user's schemas and of the system schema, but for those that stay behind."""
     kinds = engine.trait("storage_engines")
