@@ -106,6 +106,9 @@ def find_leftovers(layout: Layout) -> dict[str, int]:
     for entry in sorted(os.scandir(parent), key=lambda item: item.name):
         if entry.path == layout.real_datadir or not entry.is_dir(follow_symlinks=False):
             continue
+        # A bind mount shows the data directory a second time.
+        if os.path.isdir(layout.real_datadir) and os.path.samefile(entry.path, layout.real_datadir):
+            continue
         size = page_size_of_file(os.path.join(entry.path, layout.system_files[0]))
         if size and not processes.servers_in(entry.path):
             found[entry.path] = size

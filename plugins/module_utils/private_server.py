@@ -4,15 +4,14 @@
 
 from __future__ import annotations
 
-import hashlib
 import os
-import shutil
 from collections.abc import Sequence
 
 from . import processes, session
 from .durable import private_directory
 from .errors import InnodbError
 from .instance import Instance, log_errors
+from .work_directory import remove_run_dir, socket_directory
 
 START_SECONDS = 900  # crash recovery of a large server takes its time; the units of the distributions wait as long
 
@@ -21,7 +20,7 @@ class PrivateServer:
     """A private server on one data directory, as a context manager.
 
     run_dir is made for its temporary files and its error log, belongs to the server's user, and is removed at the end.
-    The socket lies in a closed directory of its own, since the path of a socket must be short (108 bytes).
+    The socket lies in a closed directory of its own.
     It is stopped cleanly when the block ends, and by the kernel's signal when we are killed.
     """
 
@@ -40,7 +39,7 @@ class PrivateServer:
         self.run_dir = run_dir
         self.options = list(options)
         self.title = title
-        self.socket_dir = f"/run/pagesmith-{hashlib.sha256(os.fsencode(run_dir)).hexdigest()[:16]}"
+        self.socket_dir = socket_directory(run_dir)
         self.socket = os.path.join(self.socket_dir, "s")
         self.error_log = os.path.join(run_dir, "error.log")
         self.account = login
@@ -64,7 +63,7 @@ class PrivateServer:
         for pid in processes.servers_in(self.datadir):
             if f"--socket={self.socket}" in processes.command_line(pid):
                 processes.stop_pid(pid, self.stop_seconds)
-        self._remove_run_dirs()
+        remove_run_dir(self.run_dir)
         for path in (self.run_dir, os.path.join(self.run_dir, "tmp"), self.socket_dir):
             private_directory(path, uid, gid)
         self.process = processes.spawn(self.command(), uid, self.error_log, bound=True)
@@ -94,12 +93,7 @@ class PrivateServer:
                 processes.stop_pid(self.process.pid, self.stop_seconds, self.alive)
             self.process.wait()
             self.process = None
-        self._remove_run_dirs()
-
-    def _remove_run_dirs(self) -> None:
-        for path in (self.run_dir, self.socket_dir):
-            if os.path.isdir(path):
-                shutil.rmtree(path)
+        remove_run_dir(self.run_dir)
 
     def kill(self) -> None:
         """End at once a server whose files are thrown away."""

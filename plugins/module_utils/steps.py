@@ -162,9 +162,10 @@ def restore(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
         logical_restore.load(server, engine, manifest, context.work.dump, context.workers, context.progress.report)
     logical_restore.put_definition_files(manifest, context.work.dump, context.paths.build)
     patterns = list(engine.trait("carried_files"))
-    if context.instance.error_log:
+    error_log = os.path.realpath(context.instance.error_log) if context.instance.error_log else ""
+    if error_log.startswith(context.paths.datadir + os.sep):
         # Its reader finds the story whole, where it was.
-        patterns.append(os.path.relpath(os.path.realpath(context.instance.error_log), context.paths.datadir))
+        patterns.append(os.path.relpath(error_log, context.paths.datadir))
     data_directory.put_back_files(context.paths.datadir, context.paths.build, patterns)
 
 

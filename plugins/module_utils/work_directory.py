@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import shutil
@@ -68,7 +69,19 @@ class WorkDirectory:
         """Remove what private servers left when they and their starter were killed."""
         for name in os.listdir(self.path):
             if name.startswith("run-"):
-                shutil.rmtree(os.path.join(self.path, name))
+                remove_run_dir(os.path.join(self.path, name))
+
+
+def socket_directory(run_dir: str) -> str:
+    """Where the socket of the private server with this directory lies, since the path of a socket must be short (108 bytes)."""
+    return f"/run/pagesmith-{hashlib.sha256(os.fsencode(run_dir)).hexdigest()[:16]}"
+
+
+def remove_run_dir(run_dir: str) -> None:
+    """Remove what a private server has. The directory of the socket goes first: where it is left, the other still tells of it."""
+    for path in (socket_directory(run_dir), run_dir):
+        if os.path.isdir(path):
+            shutil.rmtree(path)
 
 
 def file_system_of(path: str) -> str:
