@@ -47,7 +47,11 @@ class Patient:
     @staticmethod
     def answer(process: subprocess.Popen) -> dict[str, Any] | None:
         """What the process said at its end, None when it was killed."""
-        out, _err = process.communicate()
+        try:
+            out, _err = process.communicate()
+        except BaseException:
+            process.kill()
+            raise
         if process.returncode == -signal.SIGKILL:
             return None
         assert process.returncode == 0, f"the driver ended with {process.returncode}"
@@ -83,7 +87,8 @@ class Patient:
         assert self.server.page_size() == int(size[:-1]) * 1024
         require_equal(self.content, self.read())
         assert len(self.server.servers()) == 1, "private servers are left"
-        assert self.leftovers() == []
+        leftovers = self.leftovers()
+        assert not leftovers, f"left: {leftovers}"
         for path in self.server.kept():
             assert Path(path).is_dir()
 

@@ -68,7 +68,9 @@ def test_rollback_after_a_kill(well: Patient, step: str) -> None:
     for moment in moments_to_kill(well, step):
         before = well.server.page_size()
         assert well.ask("migrate", size=well.other_size(), fault={"kind": "kill", "step": step, "moment": moment}) is None
-        for cut in ("begin", well.middle("rollback")):
+        # Before the fence there is little to undo, and no record of its beginning.
+        cuts = ("begin", well.middle("rollback")) if NAMES.index(step) >= NAMES.index("fence") else (3,)
+        for cut in cuts:
             assert well.ask("rollback", fault={"kind": "kill", "step": "rollback", "moment": cut}) is None, f"not killed at {cut}"
         undone = well.ask("rollback")
         assert undone["outcome"] == "rolled_back", undone

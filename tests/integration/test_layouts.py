@@ -22,7 +22,7 @@ ACL = "system.posix_acl_access"
 # Come and go with the work of a server, or are what a migration keeps.
 PASSING = (
     *("*.pid", "ib_buffer_pool", "ibtmp*", "aria_log.*", "binlog.*", "binlog-state*", "*pagesmith*", "lost+found", "*_upgrade_info"),
-    *("multi-master.info", "ddl_recovery*", "tc.log", "server.sock", "error.log", "ib_logfile*"),
+    *("FTS_*", "multi-master.info", "ddl_recovery*", "tc.log", "server.sock", "error.log", "ib_logfile*"),
 )
 IGNORED = ("lost+found", ".pagesmith-retained", ".pagesmith-new")
 
