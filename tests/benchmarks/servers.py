@@ -43,6 +43,8 @@ def make(base: Path, size: str) -> Sandbox:
 
 def remove(sandbox: Sandbox) -> None:
     sandbox.kill()
+    for process in sandbox.started:
+        process.wait()  # or its CPU time would count for what comes next
     shutil.rmtree(sandbox.base)
 
 
