@@ -67,7 +67,7 @@ def move(base: str, settings: dict[str, Any], target: str, workers: int) -> dict
     steps.PrivateServer = TimedServer
     digests = logical_dump.digest = TimedCalls(logical_dump.digest)
     with operations.work_locked(situation):
-        context = operations.make_context(harness.run, options, situation)
+        context = operations.make_context(harness.run, options, situation, None)
         run = migration.start_run(context, situation.moment)
         try:
             phases = {name: carry_out(context, run, name) for name in (*UNTIMED, *TIMED)}
