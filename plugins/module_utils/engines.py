@@ -109,7 +109,7 @@ ROWS = (
         ),
     ),
     # The same when the server shall stay as the real option files have it, but for its doors.
-    Row("trial_options", (MARIADB,), ANY, FOREVER, ("--skip-networking", "--skip-slave-start", "--event-scheduler=OFF")),
+    Row("trial_options", (MARIADB,), ANY, FOREVER, ("--skip-networking", "--skip-slave-start", "--event-scheduler=OFF", "--init-file=")),
     # Loading: a log that is never full and no statistics thread beside the load (docs/performance.md has the measurement).
     Row("load_options", (MARIADB,), ANY, FOREVER, ("--innodb-stats-auto-recalc=0", "--use-stat-tables=NEVER")),
     # Files of the data directory that the server needs again and initialisation does not make.

@@ -31,7 +31,7 @@ class Setting(NamedTuple):
 
 
 def normalise(name: str, value: str | None) -> tuple[str, str]:
-    """An option as the server reads it: C(loose-skip-name-resolve) becomes name_resolve, 0."""
+    """An option as the server reads it: C(loose-skip-log-bin) becomes log_bin, 0."""
     name = name.strip().lstrip("-").lower().replace("-", "_")
     if name.startswith("loose_"):
         name = name[len("loose_") :]

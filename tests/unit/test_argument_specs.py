@@ -29,12 +29,7 @@ def each_entry_point():
 
 
 def test_every_role_has_specs_and_a_readme():
-    missing = [
-        f"{role.name}/{name}"
-        for role in ROLES
-        for name in ("README.md", "meta/argument_specs.yml")
-        if not (role / name).is_file()
-    ]
+    missing = [f"{role.name}/{name}" for role in ROLES for name in ("README.md", "meta/argument_specs.yml") if not (role / name).is_file()]
     assert missing == []
 
 
@@ -58,19 +53,13 @@ def test_every_default_is_in_the_specs():
     undocumented = []
     for role in ROLES:
         documented = {option for spec in entry_points(role).values() for option in spec.get("options", {})}
-        undocumented += [
-            f"{role.name}: {variable}"
-            for variable in load(role / "defaults" / "main.yml")
-            if variable not in documented
-        ]
+        undocumented += [f"{role.name}: {variable}" for variable in load(role / "defaults" / "main.yml") if variable not in documented]
     assert undocumented == []
 
 
 def test_every_entry_point_has_its_tasks():
     missing = [
-        f"{role.name}/tasks/{name}.yml"
-        for role, name, _spec in each_entry_point()
-        if not (role / "tasks" / f"{name}.yml").is_file()
+        f"{role.name}/tasks/{name}.yml" for role, name, _spec in each_entry_point() if not (role / "tasks" / f"{name}.yml").is_file()
     ]
     assert missing == []
 
