@@ -95,6 +95,7 @@ class Sandbox:
         self.option_file = option_file or self.base / "my.cnf"
         self.include = self.option_file.parent / "conf.d"
         self.work = self.base / "work"
+        self.temporary = self.base / "tmp"
         self.started: list[subprocess.Popen] = []
 
     # Making and removing.
@@ -117,6 +118,8 @@ class Sandbox:
             "socket": self.socket,
             "pid-file": self.base / "server.pid",
             "log-error": self.error_log,
+            # A server that starts deletes temporary tables in this directory, those of other servers as well, which then crash.
+            "tmpdir": self.temporary,
             **self.settings,
         }
         lines = [name if value is None else f"{name}={value}" for name, value in settings.items() if value is not False]
@@ -133,7 +136,12 @@ class Sandbox:
         user = pwd.getpwnam(USER)
         os.chown(self.base, user.pw_uid, user.pw_gid)
         self.write_options()
+        self.make_temporary()
         self.initialise()
+
+    def make_temporary(self) -> None:
+        self.temporary.mkdir()
+        shutil.chown(self.temporary, USER, USER)
 
     def initialise(self, datadir: Path | None = None, size: str | None = None) -> None:
         """An empty data directory, at the place of the option file or elsewhere."""

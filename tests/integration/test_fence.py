@@ -43,7 +43,7 @@ class Writer(threading.Thread):
 
 def test_nothing_acknowledged_is_lost(sandbox: Sandbox) -> None:
     # Without a unique key a row that was carried twice would be there twice.
-    sandbox.sql("CREATE DATABASE app; CREATE TABLE app.written (writer INT NOT NULL, row_number INT NOT NULL, KEY (writer))")
+    sandbox.sql("CREATE DATABASE app; CREATE TABLE app.written (writer INT NOT NULL, number INT NOT NULL, KEY (writer))")
     end = threading.Event()
     writers = [Writer(sandbox, number, end) for number in range(WRITERS)]
     for writer in writers:
@@ -59,7 +59,7 @@ def test_nothing_acknowledged_is_lost(sandbox: Sandbox) -> None:
             writer.join()
     assert result["outcome"] == "migrated" and sandbox.page_size() == 8192
     assert all(writer.refused for writer in writers), "the fence was closed for everybody"
-    lines = sandbox.sql("SELECT writer, row_number FROM app.written").splitlines()
+    lines = sandbox.sql("SELECT writer, number FROM app.written").splitlines()
     found = Counter(tuple(map(int, line.split("\t"))) for line in lines)
     acknowledged = {(writer.number, row) for writer in writers for row in writer.acknowledged}
     assert acknowledged - found.keys() == set()

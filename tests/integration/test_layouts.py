@@ -225,6 +225,7 @@ def test_only_the_named_instance_is_touched() -> None:
         with ExitStack() as stack:
             for server in servers:
                 stack.callback(server.remove)
+                server.make_temporary()
                 server.initialise()
                 server.start()
                 server.sql((CASES / "shop.sql").read_text())
