@@ -149,12 +149,10 @@ def put_back_files(source: str, target: str, patterns: Iterable[str]) -> list[st
 
 
 def copy_file(source: str, target: str) -> None:
-    """A copy with owner, mode, times and extended attributes, on the disk when this returns."""
+    """A copy with owner, mode, times and extended attributes; it is brought to the disk with all others of its directory."""
     shutil.copy2(source, target)
     status = os.stat(source)
     os.chown(target, status.st_uid, status.st_gid)
-    with open(target, "rb") as file:
-        os.fsync(file.fileno())
 
 
 def put_back_binlog(layout: Layout, target: str) -> list[str]:

@@ -110,8 +110,23 @@ ROWS = (
     ),
     # The same when the server shall stay as the real option files have it, but for its doors.
     Row("trial_options", (MARIADB,), ANY, FOREVER, ("--skip-networking", "--skip-slave-start", "--event-scheduler=OFF", "--init-file=")),
-    # Loading: a log that is never full and no statistics thread beside the load (docs/performance.md has the measurement).
-    Row("load_options", (MARIADB,), ANY, FOREVER, ("--innodb-stats-auto-recalc=0", "--use-stat-tables=NEVER")),
+    # Loading: no statistics thread beside the load; pages are written all the time, so that the shutdown has little left to write;
+    # definition files are brought to the disk together, before the directory is used (steps.swap).
+    Row(
+        "load_options",
+        (MARIADB,),
+        ANY,
+        FOREVER,
+        (
+            "--innodb-stats-auto-recalc=0",
+            "--use-stat-tables=NEVER",
+            "--innodb-io-capacity=4000",
+            "--innodb-io-capacity-max=20000",
+            "--innodb-max-dirty-pages-pct=5",
+            "--innodb-max-dirty-pages-pct-lwm=0.001",
+            "--sync-frm=0",
+        ),
+    ),
     # Files of the data directory that the server needs again and initialisation does not make.
     Row(
         "carried_files",

@@ -12,7 +12,7 @@ from . import manifest as manifests
 from .census import read_census
 from .data_directory import copy_file
 from .digest import digest, with_content
-from .durable import private_directory, rename
+from .durable import private_directory, rename, sync_file_system
 from .engines import Engine
 from .layout import TABLE_FILE_SUFFIXES
 from .manifest import DumpFile, Manifest
@@ -60,6 +60,7 @@ def dump(
 def complete(directory: str, manifest: Manifest, fingerprint: str) -> None:
     """Give a dump its manifest and its final name; the source must be down and fingerprint be that of its files."""
     manifest.fingerprint = fingerprint
+    sync_file_system(directory + PARTIAL_SUFFIX)
     manifests.write(directory + PARTIAL_SUFFIX, manifest)
     rename(directory + PARTIAL_SUFFIX, directory)
 
@@ -90,12 +91,13 @@ def _dump_rows(
 
     def work(session: Session, item: tuple) -> None:
         table, name, path = item
+        rows = None
         if name:
             rows = session.execute(dump_statement(table, path))
             os.chmod(path, 0o600)
             size, crc32 = manifests.checksum_file(path)
             files.append(DumpFile(name, size, crc32, rows, table.title))
-        digests[f"table {table.title}"] = digest(session, engine, table, digest_method)
+        digests[f"table {table.title}"] = digest(session, engine, table, digest_method, rows)
 
     run_jobs(work_items, workers, server.session, work, tick)
     return sorted(files, key=lambda file: file.name), digests

@@ -141,6 +141,7 @@ def migrate(context: Context, run: JournalRun) -> None:
                 context.progress.begin(name)
                 step(context, run, notes)
                 context.progress.finish()
+            context.done.add(name)
             run = context.work.journal.run(run.id)
         except InnodbError as error:
             raise after_failure(context, run.id, name, error) from error

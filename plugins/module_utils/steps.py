@@ -15,7 +15,7 @@ from typing import Any, Callable
 
 from . import census, data_directory, digest, logical_dump, logical_restore
 from . import manifest as manifests
-from .durable import remove_file, write_file
+from .durable import remove_file, sync_file_system, write_file
 from .errors import InnodbError
 from .instance import Instance, InstanceSpec, find_instance
 from .journal import Run as JournalRun
@@ -37,6 +37,7 @@ class Context:
     """What the steps work with. page sizes in bytes, timeouts in seconds.
 
     config: the content of our drop-in, config_path: where it belongs. allowed: ids of differences that are allowed.
+    done: names of the steps that this very process did.
     """
 
     run: Run
@@ -58,6 +59,7 @@ class Context:
     stop_timeout: float = 600
     start_timeout: float = 900
     result: dict[str, Any] = field(default_factory=dict)
+    done: set[str] = field(default_factory=set)
 
     def source_server(self) -> PrivateServer:
         options = [*private_options(self.instance), f"--secure-file-priv={self.work.dump}{logical_dump.PARTIAL_SUFFIX}"]
@@ -145,6 +147,9 @@ def restore(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     data_directory.remove_half_built(context.paths)
     data_directory.carry_out(context.paths.external, context.paths.datadir)
     manifest = manifests.read(context.work.dump)
+    if "dump" not in context.done:
+        # Time has passed, or a crash, since the dump was written.
+        manifests.require_files(context.work.dump, manifest)
     engine = context.instance.engine
     options = [
         *engine.trait("load_options"),
@@ -227,6 +232,8 @@ def swap(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
         data_directory.put_back_binlog(context.layout, context.paths.build)
         moves = data_directory.swap_moves(context.paths)
         data_directory.require_clear(moves)
+        for directory in (context.paths.build, *(entry.build for entry in context.paths.outside)):
+            sync_file_system(directory)
         before = read_text(context.config_path)
         context.work.journal.record(run.id, "swap", "note", {"moves": moves, "config_before": before, "config_path": context.config_path})
         run.facts.update(moves=moves, config_before=before, config_path=context.config_path)
