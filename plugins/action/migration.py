@@ -21,6 +21,7 @@ LIMIT_SECONDS = 30 * 24 * 3600
 FIRST_PAUSE_SECONDS = 1.0
 LONGEST_PAUSE_SECONDS = 10.0
 UNREACHABLE_POLLS = 30
+VANISHED_POLLS = 3
 
 display = Display()
 
@@ -63,7 +64,7 @@ class ActionModule(ActionBase):
         """Poll until the job has ended; a host that does not answer is asked again for some minutes."""
         shown: dict[int, str] = {}
         pause = FIRST_PAUSE_SECONDS
-        lost = 0
+        lost = vanished = 0
         while True:
             time.sleep(pause)
             pause = min(pause * 1.5, LONGEST_PAUSE_SECONDS)
@@ -83,7 +84,15 @@ class ActionModule(ActionBase):
                 for key in ("ansible_job_id", "started", "finished", "results_file", "stdout", "stderr", "stdout_lines", "stderr_lines"):
                     status.pop(key, None)
                 return status
-            self._show(self._read(progress_file, task_vars), shown, task_vars)
+            states = self._read(progress_file, task_vars)
+            # The file goes with the module's end; without a result it went with the host.
+            vanished = vanished + 1 if shown and not states else 0
+            if vanished > VANISHED_POLLS:
+                raise AnsibleActionFail(
+                    "The migration on the host has ended without a result, as after a restart of the host. All data is there,"
+                    " the server may be down. Run the same playbook again: it goes on. Or run the playbook rollback."
+                )
+            self._show(states, shown, task_vars)
 
     def _read(self, path: str, task_vars: dict[str, Any]) -> list[dict[str, Any]]:
         """The states in the progress file; none while it is not there."""

@@ -14,7 +14,16 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import Inn
 
 REPORTED = (
     *("outcome", "run", "page_size_before", "page_size_after", "strategy", "steps", "write_outage_seconds", "read_outage_seconds"),
-    *("bytes_moved", "tables", "blockers", "census_differences", "digest_differences", "retained_directory", "lost_writes"),
+    *(
+        "bytes_moved",
+        "tables",
+        "blockers",
+        "census_differences",
+        "digest_differences",
+        "allowed_differences",
+        "retained_directory",
+        "lost_writes",
+    ),
     *("set_aside", "freed_bytes", "removed", "msg"),
 )
 SECONDS_PER_DAY = 86400

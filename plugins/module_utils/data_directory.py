@@ -7,6 +7,7 @@ Every guard stands in the function whose act it guards. Directories with data ar
 
 from __future__ import annotations
 
+import fnmatch
 import glob
 import hashlib
 import os
@@ -293,7 +294,8 @@ def fingerprint(paths: Paths) -> str:
         patterns = None if root == paths.datadir else [p for entry in paths.outside if entry.directory == root for p in entry.patterns]
         names = sorted(os.listdir(root)) if patterns is None else matching(root, patterns)
         for name in names:
-            if not name.startswith(MARK):
+            # A log may be rotated at any time, by whoever likes.
+            if not name.startswith(MARK) and not fnmatch.fnmatch(name, "*.log*") and not fnmatch.fnmatch(name, "*.err*"):
                 _add_to_fingerprint(digest, os.path.join(root, name))
     for source, kept in paths.external:
         _add_to_fingerprint(digest, source if os.path.exists(source) and not os.path.exists(kept) else kept, source)

@@ -9,7 +9,7 @@ import re
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import processes, tables
+from . import option_file, processes, tables
 from .block_device import storage
 from .errors import InnodbError, StatementError
 from .instance import Instance
@@ -74,6 +74,7 @@ class Facts:
     storage: dict[str, dict[str, Any]]
     leftovers: dict[str, int]
     server: ServerFacts | None = None
+    sharing: list[str] = field(default_factory=list)
 
 
 def read_facts(instance: Instance, login: Login | None) -> Facts:
@@ -87,6 +88,7 @@ def read_facts(instance: Instance, login: Login | None) -> Facts:
         layout=layout,
         storage={"datadir": storage(layout.real_datadir)} if os.path.isdir(layout.real_datadir) else {},
         leftovers=find_leftovers(layout),
+        sharing=find_sharing(instance),
     )
     if login and running:
         with connect(instance.login(login)) as session:
@@ -95,6 +97,21 @@ def read_facts(instance: Instance, login: Login | None) -> Facts:
             # The private servers of a migration have no network.
             connect(login.through(instance.socket), "the server through its Unix socket").close()
     return facts
+
+
+def find_sharing(instance: Instance) -> list[str]:
+    """Command lines of other servers that read the groups of this one from the same option files."""
+    if instance.group_suffix:
+        return []
+    own = option_file.default_arguments(instance.defaults_file, None)
+    found = []
+    for pid in processes.server_pids():
+        command = processes.command_line(pid)
+        files = [argument for argument in command if argument.startswith("--defaults-file=")]
+        private = any(argument in ("--no-defaults", "--bootstrap") for argument in command)
+        if processes.working_directory(pid) != os.path.realpath(instance.datadir) and files == own and not private:
+            found.append(f"process {pid} in {processes.working_directory(pid)}")
+    return found
 
 
 def find_leftovers(layout: Layout) -> dict[str, int]:

@@ -10,11 +10,11 @@ import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Callable
+from typing import Callable
 
 from . import engines, option_file, processes, session, tablespace
 from .errors import InnodbError
-from .service import UNITS, OwnProcess, SystemdService, has_systemd
+from .service import UNITS, OwnProcess, SystemdService, has_systemd, unit_of
 
 Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
 
@@ -197,6 +197,8 @@ def find_instance(run: Run, spec: InstanceSpec) -> Instance:
     datadir = (options.get("datadir") or "").rstrip("/")
     if not datadir.startswith("/"):
         raise InnodbError(f"the data directory '{datadir}' of {program} is no absolute path", remedy="Set datadir in its option file")
+    if service is None and spec.manager is None:
+        service = service_of_running(run, datadir)
     if service is None:
         command = [program, *option_file.default_arguments(defaults_file, group_suffix), *arguments]
         service = OwnProcess(command, datadir, "/dev/null")
@@ -213,13 +215,19 @@ def find_instance(run: Run, spec: InstanceSpec) -> Instance:
     )
 
 
+def service_of_running(run: Run, datadir: str) -> SystemdService | None:
+    """The unit that runs the server in this data directory, which would start it again behind our back."""
+    for pid in processes.servers_in(datadir) if has_systemd() else []:
+        unit = unit_of(pid)
+        if unit:
+            service = SystemdService(run, unit)
+            if service.pid() == pid:
+                return service
+    return None
+
+
 def read_engine(run: Run, program: str) -> engines.Engine:
     code, out, err = run([program, "--version"])
     if code != 0:
         raise InnodbError(f"'{program} --version' failed: {err.strip() or out.strip()}")
     return engines.parse_banner(out)
-
-
-def running_facts(connection: session.Session) -> dict[str, Any]:
-    """Where the running server says it is, to be compared with what the option files say."""
-    return connection.variables("datadir", "innodb_page_size", "port", "socket", "version", "version_comment")

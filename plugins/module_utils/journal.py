@@ -25,6 +25,7 @@ LOCK_FILE = "lock"
 UNFINISHED = "unfinished"
 MIGRATED = "migrated"
 ROLLED_BACK = "rolled_back"
+RETIRING = "retiring"
 RETIRED = "retired"
 
 
@@ -50,6 +51,8 @@ class Run:
 
     def kept(self) -> list[str]:
         """Directories and files that this run keeps: the old ones, or, after a rollback, the new ones that were in use."""
+        if self.status == RETIRING:
+            return self.facts["retiring"]
         paths = {MIGRATED: self.facts.get("paths"), ROLLED_BACK: self.facts.get("aside")}.get(self.status)
         if not paths:
             return []

@@ -136,7 +136,7 @@ class Paths:
 class Layout:
     """What lies where. binlog: base path of the binary log, None when there is none.
 
-    symbolic_links: links among the schemas and tables.
+    symbolic_links: links among the schemas and tables. mounts_inside: mount points below the data directory.
     strays: entries that are neither the server's, nor a schema, nor in a schema's directory.
     """
 
@@ -148,6 +148,7 @@ class Layout:
     nested: dict[str, str] = field(default_factory=dict)
     symbolic_links: list[str] = field(default_factory=list)
     strays: list[str] = field(default_factory=list)
+    mounts_inside: list[str] = field(default_factory=list)
     binlog: str | None = None
     binlog_inside: bool = False
     system_files: tuple[str, ...] = ("ibdata1",)
@@ -198,6 +199,7 @@ def read_layout(instance: Instance) -> Layout:
         outside=outside,
         external=external,
         nested=nested,
+        mounts_inside=sorted(point for point in mount_points() if point.startswith(real + os.sep)),
         symbolic_links=links,
         strays=strays,
         binlog=binlog,

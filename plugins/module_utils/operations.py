@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import layout, migration, option_file, preflight, rehearsal, server_config
+from . import layout, migration, option_file, preflight, rehearsal, rollback, server_config
 from .census import read_definitions
 from .digest import CHECKSUM
 from .errors import InnodbError
@@ -66,6 +66,13 @@ def read_situation(run: Run, options: Options) -> Situation:
     """Look at the instance and its journal, and change nothing."""
     instance = find_instance(run, options.spec)
     work = WorkDirectory(options.work_dir, instance.name)
+    guard = instance.service.guarded_by()
+    if guard and guard != work.fence_file:
+        raise InnodbError(
+            f"an unfinished run of this instance has its journal in {os.path.dirname(guard)}",
+            state="Nothing was changed; the server is kept down by that run.",
+            remedy=f"Run again with innodb_work_dir={os.path.dirname(os.path.dirname(guard))}",
+        )
     last = work.journal.last()
     unfinished = last is not None and migration.is_unfinished(last)
     facts = read_facts(instance, None if unfinished else options.login)
@@ -91,7 +98,7 @@ def plan(run: Run, options: Options, situation: Situation) -> migration.Plan:
 
 
 def new_paths(situation: Situation) -> layout.Paths:
-    return layout.plan_paths(situation.facts.layout, migration.retained_label(situation.facts.page_size or 0, situation.moment))
+    return layout.plan_paths(situation.facts.layout, migration.name_of(situation.facts.page_size or 0, situation.moment))
 
 
 @contextlib.contextmanager
@@ -175,7 +182,7 @@ def migrate(run: Run, options: Options, situation: Situation, plan_lines: Sequen
         context.progress.say(f"plan: {line}")
     if situation.last and situation.last.status == UNFINISHED and not situation.unfinished:
         # It was cut short before it touched the server, and this run builds anew what it left.
-        situation.work.journal.record(situation.last.id, migration.ROLLBACK, "end", status=ROLLED_BACK)
+        situation.work.journal.record(situation.last.id, rollback.ROLLBACK, "end", status=ROLLED_BACK)
     journal_run = situation.last if situation.unfinished else migration.start_run(context, situation.moment)
     try:
         migration.migrate(context, journal_run)
@@ -249,6 +256,7 @@ def result_of(context: Context, run_id: str, outcome: str) -> dict[str, Any]:
         "blockers": [],
         "census_differences": context.result.get("census_differences", []),
         "digest_differences": context.result.get("digest_differences", []),
+        "allowed_differences": last.facts.get("allowed_differences", []),
         "retained_directory": context.paths.retained if outcome == MIGRATED else None,
         "progress": context.progress.states,
     }
@@ -266,7 +274,7 @@ def roll_back(run: Run, options: Options, situation: Situation, discard_writes: 
     """Undo the last run; the caller holds the lock."""
     journal_run = last_run_to_undo(situation)
     context = make_context(run, options, situation, journal_run)
-    lost = migration.roll_back_by_request(context, journal_run, discard_writes)
+    lost = rollback.roll_back_by_request(context, journal_run, discard_writes)
     return {
         "outcome": "rolled_back",
         "run": journal_run.id,
@@ -296,7 +304,8 @@ def retire(situation: Situation, confirmed: str, retention_days: float) -> dict[
 @contextlib.contextmanager
 def work_locked(situation: Situation) -> Iterator[None]:
     """Hold the instance's lock; the work directory is made when it is not there."""
-    situation.work.create(situation.instance.owner()[1])
+    if os.path.isdir(situation.instance.datadir):
+        situation.work.create(situation.instance.owner()[1])
     with locked(situation.work.path):
         yield
 

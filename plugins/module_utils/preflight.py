@@ -68,7 +68,8 @@ def needed_space(facts: Facts, target: int) -> Space:
     tables = [table for table in facts.server.tables if table.kind == "rows"] if facts.server else []
     dump = sum(table.size_bytes * (COMPRESSED_DUMP_SHARE if table.compressed else DUMP_SHARE) for table in tables)
     build = sum(table.size_bytes for table in tables) * GROWTH[target]
-    return Space(dump=int(dump), build=int(build) + EMPTY_BYTES[target] + LOAD_LOG_BYTES)
+    log = max(LOAD_LOG_BYTES, int((facts.server.variables.get("innodb_log_file_size") if facts.server else None) or 0))
+    return Space(dump=int(dump), build=int(build) + EMPTY_BYTES[target] + log)
 
 
 def find_blockers(facts: Facts, request: Request) -> list[Blocker]:
@@ -166,6 +167,15 @@ def _activity(facts: Facts, request: Request) -> Iterable[Blocker]:
 
 def _layout(facts: Facts, request: Request) -> Iterable[Blocker]:
     layout = facts.layout
+    for path in layout.mounts_inside:
+        yield Blocker("mount_inside", path, f"{path} is mounted inside the data directory, and a rename would carry it along", "Unmount it")
+    for command in facts.sharing:
+        yield Blocker(
+            "shared_options",
+            command,
+            f"another server on this host, {command}, reads the same option files, and would be given the new page size",
+            "Give each server an option file (--defaults-file) or a group suffix of its own",
+        )
     for name in layout.system_files:
         if "/" in name:
             message = f"innodb_data_file_path names {name} by its path, so it can't be set aside with its directory"
@@ -202,7 +212,7 @@ def _objects(facts: Facts, request: Request) -> Iterable[Blocker]:
     for table in facts.server.tables:
         if table.kind == "unknown":
             yield Blocker(
-                f"table {table.title} engine",
+                f"engine of {table.title}",
                 table.title,
                 f"The storage engine {table.engine} of {table.title} is not known, so its rows can't be carried safely",
                 "Convert it to InnoDB, or dump and drop it",

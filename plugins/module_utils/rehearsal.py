@@ -36,13 +36,12 @@ DIRECTORY_CLAUSE = re.compile(r" (?:DATA|INDEX) DIRECTORY=?\s*'(?:[^'\\]|\\.|'')
 
 def scratch_options(instance: Instance, size: int) -> list[str]:
     """Options of the throw-away server: the instance's own, but for its size and its place."""
-    pool = instance.engine.trait("minimum_pool_mib")[size] * 2 * MIB
-    return [
-        *private_options(instance),
-        *SCRATCH_OPTIONS,
-        f"--innodb-buffer-pool-size={pool}",
-        f"--innodb-page-size={size}",
-    ]
+    return [*private_options(instance), *SCRATCH_OPTIONS, pool_option(instance, size), f"--innodb-page-size={size}"]
+
+
+def pool_option(instance: Instance, size: int) -> str:
+    """As small a buffer pool as pages of size bytes work well with, for a server beside the live one."""
+    return f"--innodb-buffer-pool-size={2 * instance.engine.trait('minimum_pool_mib')[size] * MIB}"
 
 
 def scratch_paths(paths: Paths, directory: str) -> Paths:
@@ -72,7 +71,7 @@ def rehearse(
         if os.path.isdir(directory):
             data_directory.remove_build(scratch)
         private_directory(directory, *instance.owner())
-        data_directory.build(run, instance, scratch, size, [])
+        data_directory.build(run, instance, scratch, size, [*SCRATCH_OPTIONS, pool_option(instance, size)])
         options = [*scratch_options(instance, size), *scratch.build_options()]
         with (
             PrivateServer(

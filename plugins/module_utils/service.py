@@ -20,7 +20,18 @@ Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
 UNITS = ("mariadb.service", "mysql.service", "mysqld.service")
 GUARD_FILE = "pagesmith-fence.conf"
 SHELLS = ("sh", "bash", "dash")
-UNIT_PROPERTIES = "Id,LoadState,ActiveState,MainPID,ExecStart,Environment,TriggeredBy"
+UNIT_PROPERTIES = "Id,LoadState,MainPID,ExecStart,Environment,TriggeredBy,DropInPaths"
+CONDITION = "[Unit]\nConditionPathExists=!"
+
+
+def unit_of(pid: int) -> str | None:
+    """The unit in whose control group a process runs, None when it is none of a service."""
+    try:
+        with open(f"/proc/{pid}/cgroup", encoding="utf-8") as file:
+            names = re.findall(r"/([^/\n]+\.service)$", file.read(), re.MULTILINE)
+    except FileNotFoundError:
+        return None
+    return names[0] if names else None
 
 
 def has_systemd() -> bool:
@@ -124,11 +135,20 @@ class SystemdService:
     def guard(self, fence_file: str) -> None:
         """Keep everybody, a monitor and a reboot included, from starting the unit while fence_file exists."""
         write_fence(fence_file)
-        if os.path.exists(self._guard_path()):
-            return
-        os.makedirs(os.path.dirname(self._guard_path()), exist_ok=True)
-        write_file(self._guard_path(), f"[Unit]\nConditionPathExists=!{fence_file}\n", 0o644)
+        if not os.path.exists(self._guard_path()):
+            os.makedirs(os.path.dirname(self._guard_path()), exist_ok=True)
+            write_file(self._guard_path(), f"{CONDITION}{fence_file}\n", 0o644)
+        # Also when the file was there: a run may have been cut short before systemd read it.
         self._systemctl("daemon-reload")
+        if self._guard_path() not in self.properties().get("DropInPaths", ""):
+            raise InnodbError(f"systemd does not take {self._guard_path()}, so the unit can't be kept from starting")
+
+    def guarded_by(self) -> str | None:
+        """The fence file of the run that keeps the unit down, None when none does."""
+        if not os.path.exists(self._guard_path()):
+            return None
+        with open(self._guard_path(), encoding="utf-8") as file:
+            return file.read().removeprefix(CONDITION).strip()
 
     def release(self, fence_file: str) -> None:
         """Take the guard away; without effect when there is none."""
@@ -180,6 +200,9 @@ class OwnProcess:
     def guard(self, fence_file: str) -> None:
         """Nobody but us starts this server, so the note is all there is; InnoDB's lock and the fingerprint do the rest."""
         write_fence(fence_file)
+
+    def guarded_by(self) -> str | None:
+        return None
 
     def release(self, fence_file: str) -> None:
         remove_file(fence_file)

@@ -19,6 +19,7 @@ except ImportError:
     HAS_PYMYSQL = False
 
 RETRY_SECONDS = 0.05
+IDLE_SECONDS = 2147483  # the largest that every server takes
 ALL_ROWS = 18446744073709551615
 STATEMENT_TIMEOUT_SECONDS = 7 * 24 * 3600  # a load of one table may take hours; the server going away ends it at once
 
@@ -165,7 +166,11 @@ def connect(login: Login, title: str = "the server") -> Session:
         ) from error
     session = Session(connection, title)
     # A site's own defaults must not cut off rows, refuse long statements, or spell definitions in another way.
-    session.execute(f"SET SESSION sql_mode='', time_zone='+00:00', sql_quote_show_create=1, sql_big_selects=1, sql_select_limit={ALL_ROWS}")
+    session.execute("SET NAMES utf8mb4")
+    session.execute(
+        f"SET SESSION sql_mode='', time_zone='+00:00', wait_timeout={IDLE_SECONDS}, sql_quote_show_create=1, sql_big_selects=1,"
+        f" sql_select_limit={ALL_ROWS}"
+    )
     return session
 
 

@@ -20,10 +20,12 @@ from .errors import InnodbError
 from .instance import Instance, InstanceSpec, find_instance
 from .journal import Run as JournalRun
 from .layout import RETAINED_INSIDE, Layout, Paths
+from .option_file import read_option_file
 from .page_size import label
 from .preflight import LOAD_LOG_BYTES, MIB
 from .private_server import PrivateServer, private_options
 from .progress import Progress
+from .rehearsal import pool_option
 from .session import Login, connect
 from .tables import read_tables
 from .transfer import Job, run_jobs
@@ -86,6 +88,11 @@ class Context:
         )
 
 
+FIRST_LOG_BYTES = 96 * MIB  # every server takes it; the restore and the real option files set others
+
+XA_REMEDY = "Commit or roll back what XA RECOVER lists, and run again"
+
+
 def fence(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     """Stop the server cleanly, prove it stopped, and keep everybody from starting it: from here on nothing can be written."""
     del notes
@@ -106,6 +113,11 @@ def dump(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     # The directory must be there when the server starts, which checks secure_file_priv.
     logical_dump.prepare(context.work.dump, *context.instance.owner())
     with context.source_server() as server:
+        with server.session() as session:
+            if session.rows("XA RECOVER"):
+                raise InnodbError(
+                    "a prepared XA transaction, which no dump carries, came up while the migration began", state="", remedy=XA_REMEDY
+                )
         manifest = logical_dump.dump(
             server,
             context.instance.engine,
@@ -134,8 +146,8 @@ def binlog_coordinates(layout: Layout) -> dict[str, Any]:
 def build(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     """Initialise the new data directory beside the old one, whose server may still run; so with little memory."""
     del run, notes
-    pool = context.instance.engine.trait("minimum_pool_mib")[context.target] * 2 * MIB
-    data_directory.build(context.run, context.instance, context.paths, context.target, [f"--innodb-buffer-pool-size={pool}"])
+    limits = [pool_option(context.instance, context.target), f"--innodb-log-file-size={FIRST_LOG_BYTES}"]
+    data_directory.build(context.run, context.instance, context.paths, context.target, limits)
 
 
 def restore(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
@@ -175,14 +187,18 @@ def restore(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
 
 
 def compare(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
-    """Read the new server again from its files and compare it with the old one, object by object and table by table."""
-    del run
+    """Read the new server again from its files and compare it with the old one, object by object and table by table.
+
+    What was found is kept, so that a rollback can tell what clients changed since.
+    """
     manifest = manifests.read(context.work.dump)
     with context.new_server([], context.login) as server:
         found, digests = read_content(context, server)
     digests.update(read_files(context.paths.build, manifest.digests))
-    differences = census.refused(census.compare(manifest.census, found), context.allowed)
-    contents = census.refused(digest.compare(manifest.digests, digests), context.allowed)
+    census_all, contents_all = census.compare(manifest.census, found), digest.compare(manifest.digests, digests)
+    differences, contents = census.refused(census_all, context.allowed), census.refused(contents_all, context.allowed)
+    allowed = sorted({difference.id for difference in census_all + contents_all} & context.allowed)
+    notes["allowed_differences"] = context.result["allowed_differences"] = allowed
     notes["census_differences"] = [difference.id for difference in differences]
     notes["digest_differences"] = [difference.id for difference in contents]
     context.result["census_differences"] = [difference.as_dict() for difference in differences]
@@ -190,6 +206,8 @@ def compare(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     if differences or contents:
         names = ", ".join(difference.id for difference in (differences + contents)[:10])
         raise InnodbError(f"the new server differs from the old one in {len(differences) + len(contents)} places: {names}", state="")
+    snapshot = {"census": found, "digests": digests, "digest_method": context.digest_method}
+    context.work.write_snapshot(run.id, snapshot)
     rows = sum(value["rows"] for value in digests.values() if isinstance(value, dict))
     context.progress.say(f"equal: {len(found)} objects of the census, {len(digests)} digests of tables and files, {rows} rows")
 
@@ -228,25 +246,17 @@ def swap(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
         manifest = manifests.read(context.work.dump)
         if data_directory.fingerprint(context.paths) != manifest.fingerprint:
             raise InnodbError("the old data directory changed after the dump, as if the old server had been started", state="")
-        context.work.write_snapshot(run.id, {"census": manifest.census, "digests": manifest.digests})
         data_directory.put_back_binlog(context.layout, context.paths.build)
         moves = data_directory.swap_moves(context.paths)
         data_directory.require_clear(moves)
         for directory in (context.paths.build, *(entry.build for entry in context.paths.outside)):
             sync_file_system(directory)
-        before = read_text(context.config_path)
+        before = read_option_file(context.config_path) if os.path.exists(context.config_path) else None
         context.work.journal.record(run.id, "swap", "note", {"moves": moves, "config_before": before, "config_path": context.config_path})
         run.facts.update(moves=moves, config_before=before, config_path=context.config_path)
     data_directory.carry_out(moves, context.paths.datadir if os.path.isdir(context.paths.datadir) else context.paths.build)
     write_file(context.config_path, context.config, 0o644)
     notes["retained_directory"] = context.paths.retained
-
-
-def read_text(path: str) -> str | None:
-    if not os.path.exists(path):
-        return None
-    with open(path, encoding="utf-8") as file:
-        return file.read()
 
 
 def restore_config(run: JournalRun) -> None:

@@ -191,6 +191,25 @@ plan:
   type: list
   elements: str
   returned: O(state=migrated)
+allowed_differences:
+  description: Ids of the differences that came and were allowed.
+  type: list
+  elements: str
+  returned: O(state=migrated)
+run:
+  description: Id of the run in the journal.
+  type: str
+  returned: when something was done
+progress:
+  description: The lines of the progress as they stood at the end.
+  type: list
+  elements: dict
+  returned: O(state=migrated) and something was done
+removed:
+  description: What was deleted.
+  type: list
+  elements: str
+  returned: O(state=retired)
 lost_writes:
   description: Objects that clients had changed since the migration and that a rollback gave up.
   type: list
@@ -287,6 +306,7 @@ def roll_back(module: AnsibleModule, options: operations.Options) -> None:
     if module.check_mode:
         module.exit_json(changed=True, outcome="planned")
     with operations.work_locked(situation):
+        situation = operations.read_situation(run, options)
         result = operations.roll_back(run, options, situation, module.params["discard_writes"])
     module.exit_json(changed=True, **result)
 
@@ -302,6 +322,7 @@ def retire(module: AnsibleModule, options: operations.Options) -> None:
     if module.check_mode:
         module.exit_json(changed=True, outcome="planned", kept=kept)
     with operations.work_locked(situation):
+        situation = operations.read_situation(ansible_adapter.runner(module), options)
         result = operations.retire(situation, module.params["retire_confirm"], module.params["retention_days"])
     module.exit_json(changed=True, **result)
 

@@ -18,7 +18,7 @@ from typing import Any, Callable
 from measure import Timer, peak_memory_mib
 from servers import Sandbox, checksums, harness
 
-from ansible_collections.pagesmith.innodb.plugins.module_utils import logical_dump, migration, operations, page_size, steps
+from ansible_collections.pagesmith.innodb.plugins.module_utils import logical_dump, migration, operations, page_size, rollback, steps
 from ansible_collections.pagesmith.innodb.plugins.module_utils.private_server import PrivateServer
 from ansible_collections.pagesmith.innodb.plugins.module_utils.session import Login
 
@@ -75,7 +75,7 @@ def move(base: str, settings: dict[str, Any], target: str, workers: int) -> dict
             with context.new_server([], Login(user="root")) as server:
                 found = checksums(server.socket)
         finally:
-            migration.roll_back(context, context.work.journal.last())
+            rollback.roll_back(context, context.work.journal.last())
     return {
         "phases": {name: phases[name] for name in TIMED},
         "untimed": {name: phases[name] for name in UNTIMED},

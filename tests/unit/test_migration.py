@@ -115,8 +115,8 @@ def test_is_unfinished(found, expected):
 
 
 def test_names_of_runs_and_of_what_they_keep():
-    assert migration.new_run_id(8192, 0.0) == "8k-19700101T000000Z"
-    assert migration.retained_label(16384, 86399.9) == "16k-19700101T235959Z"
+    assert migration.name_of(8192, 0.0) == "8k-19700101T000000Z"
+    assert migration.name_of(16384, 86399.9) == "16k-19700101T235959Z"
 
 
 def test_blockers_refuse_even_what_is_already_there():

@@ -100,7 +100,7 @@ def test_nothing_stands_against_an_ordinary_server():
         pytest.param(facts(layout=layout(symbolic_links=["/l"])), ["symbolic_link"], id="symbolic link"),
         pytest.param(facts(layout=layout(system_files=("ibdata1", "/srv/ibdata2"))), ["data_file_path"], id="system file by its path"),
         pytest.param(facts(layout=layout(strays=["/s"], external=["/e/t.ibd"])), [], id="strays and external tablespaces"),
-        pytest.param(facts(server(tables=[make_table(kind="unknown")])), ["table app.t engine"], id="unknown engine"),
+        pytest.param(facts(server(tables=[make_table(kind="unknown")])), ["engine of app.t"], id="unknown engine"),
         pytest.param(facts(server(unreadable={"app.t": "damaged"})), ["table app.t unreadable"], id="unreadable"),
         pytest.param(facts(server(memory_rows={"app.m": 3})), ["table app.m content"], id="MEMORY with rows"),
         pytest.param(facts(server(history=["app.v"])), ["table app.v history"], id="history"),
