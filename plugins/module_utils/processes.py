@@ -49,7 +49,10 @@ def working_directory(pid: int) -> str | None:
     except OSError as error:
         if error.errno in (errno.ENOENT, errno.ESRCH):
             return None
-        raise InnodbError(f"the processes of this host can't be inspected: {error.strerror}", remedy="Run as root") from error
+        raise InnodbError(
+            f"the processes of this host can't be inspected: {error.strerror}",
+            remedy="Run as root, in a container with the capability SYS_PTRACE",
+        ) from error
 
 
 def servers_in(directory: str) -> list[int]:
