@@ -2,7 +2,8 @@
 SET NAMES utf8mb4;
 SET time_zone = '+00:00';
 
-SELECT schema_name, default_character_set_name, default_collation_name FROM information_schema.schemata WHERE schema_name <> 'bed' ORDER BY 1;
+SELECT schema_name, default_character_set_name, default_collation_name FROM information_schema.schemata
+    WHERE schema_name <> 'bed' AND schema_name NOT LIKE '#mysql50#%' ORDER BY 1;
 SELECT table_schema, table_name, table_type, engine, row_format, auto_increment, table_collation, create_options, table_comment
     FROM information_schema.tables WHERE table_schema LIKE 'shop%' ORDER BY 1, 2;
 SELECT table_schema, table_name, column_name, ordinal_position, column_default, is_nullable, column_type, character_set_name,
