@@ -127,7 +127,8 @@ def dump_still_valid(context: Context) -> bool:
 
 def migrate(context: Context, run: JournalRun) -> None:
     """Carry out the steps that are left. A failure before the service is opened rolls everything back and is raised."""
-    left = steps_left(run, run.done("dump") and dump_still_valid(context))
+    in_place = run.facts.get("moves") is None
+    left = steps_left(run, in_place and run.done("dump") and dump_still_valid(context))
     for name, step, _text in STEPS:
         if name not in left:
             continue
