@@ -109,11 +109,18 @@ class Patient:
             if Path(path).parent == self.server.base:
                 self.server.retire(path)
         names = sorted(entry.name for entry in self.server.base.iterdir() if "pagesmith" in entry.name)
-        assert names == [], "kept, but nobody knows of it"
+        assert not names, f"left, and nobody knows of it: {names}"
 
-    def wait_for_end_of_private_servers(self) -> None:
+    def wait_for_end_of_private_servers(self, moment: str) -> None:
         """The kernel tells a private server to end when its starter was killed; that takes it a moment."""
         deadline = time.monotonic() + PATIENCE
         while self.server.servers():
-            assert time.monotonic() < deadline, "a private server outlives the process that started it"
+            assert time.monotonic() < deadline, f"killed at {moment}, the process has left {list(map(command_of, self.server.servers()))}"
             time.sleep(0.05)
+
+
+def command_of(pid: int) -> str:
+    try:
+        return f"{pid}: {Path(f'/proc/{pid}/cmdline').read_bytes().decode()}"
+    except OSError:
+        return f"{pid}: gone"

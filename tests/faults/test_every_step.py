@@ -11,6 +11,7 @@ import os
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -28,20 +29,44 @@ EVERY = os.environ.get("PAGESMITH_FAULTS") == "every"
 DISK_BYTES = 6 << 30
 
 
+class Ward:
+    """Lends the patient to one test after the other; one that came out of a test with something left is replaced."""
+
+    def __init__(self, stack: ExitStack) -> None:
+        self.stack = stack
+        self.patient: Patient | None = None
+        self.learned: tuple[dict, dict] | None = None
+
+    def lend(self) -> Patient:
+        patient = self.patient or self.admit()
+        self.patient = None
+        return patient
+
+    def admit(self) -> Patient:
+        self.stack.close()
+        base = self.stack.enter_context(small_disk(DISK_BYTES))
+        patient = Patient(self.stack.enter_context(Sandbox(base=base)))
+        if self.learned is None:
+            patient.learn()
+            patient.forget()
+            self.learned = patient.effects, patient.victims
+        patient.effects, patient.victims = self.learned
+        return patient
+
+
 @pytest.fixture(scope="module")
-def patient() -> Iterator[Patient]:
-    with small_disk(DISK_BYTES) as base, Sandbox(base=base) as server:
-        found = Patient(server)
-        found.learn()
-        yield found
+def ward() -> Iterator[Ward]:
+    with ExitStack() as stack:
+        yield Ward(stack)
 
 
 @pytest.fixture
-def well(patient: Patient) -> Iterator[Patient]:
-    """The patient, as it was before the test and with no more than its data after it."""
-    patient.forget()
+def well(ward: Ward) -> Iterator[Patient]:
+    """A server with a small shop, which has no more than its data before the test and after it."""
+    patient = ward.lend()
     yield patient
     patient.forget()
+    ward.patient = patient
 
 
 def test_the_run_goes_on_however_often_it_is_killed(well: Patient) -> None:
@@ -52,7 +77,7 @@ def test_the_run_goes_on_however_often_it_is_killed(well: Patient) -> None:
             killed = well.ask("migrate", size=size, fault={"kind": "kill", "step": step, "moment": moment})
             assert killed is None, f"not killed at {moment} of {step}: {killed}"
             if step in CLOSED:
-                well.wait_for_end_of_private_servers()
+                well.wait_for_end_of_private_servers(f"{step} {moment}")
                 assert not well.server.answers(), f"clients can log in after {step} was cut short"
     done = well.ask("migrate", size=size)
     assert done["outcome"] == "migrated", done
@@ -158,7 +183,7 @@ def test_old_server_started_by_hand_after_a_kill(well: Patient) -> None:
     """The next run takes what was written meanwhile along."""
     size = well.other_size()
     assert well.ask("migrate", size=size, fault={"kind": "kill", "step": "compare", "moment": "begin"}) is None
-    well.wait_for_end_of_private_servers()
+    well.wait_for_end_of_private_servers("compare")
     row = write_by_hand(well, stopped=True)
     assert well.ask("migrate", size=size)["outcome"] == "migrated"
     assert well.server.sql(f"SELECT what FROM shop.audit WHERE what='{row}'") == f"{row}\n"

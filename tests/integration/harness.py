@@ -47,7 +47,7 @@ class Refused(Exception):
 
     def __init__(self, plan: Plan) -> None:
         self.blockers = plan.blockers
-        super().__init__("; ".join(f"[{blocker.id}] {blocker.message}" for blocker in plan.blockers))
+        super().__init__("; ".join(f"[{blocker.id}] {blocker.message}. {blocker.remedy}." for blocker in plan.blockers))
 
 
 def run(command: Sequence[str]) -> tuple[int, str, str]:

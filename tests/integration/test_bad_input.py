@@ -175,7 +175,7 @@ def test_engine_that_is_not_known(server: Sandbox) -> None:
     server.sql("INSTALL SONAME 'ha_sphinx'")
     server.sql("CREATE TABLE shop.search (id BIGINT UNSIGNED NOT NULL, w INT NOT NULL, q VARCHAR(9) NOT NULL, INDEX (q)) ENGINE=SPHINX")
     try:
-        blocker = only(blockers_of(server), "table shop.search engine")
+        blocker = only(blockers_of(server), "engine of shop.search")
         assert "SPHINX" in blocker and "shop.search" in blocker
     finally:
         server.sql("DROP TABLE shop.search; UNINSTALL SONAME 'ha_sphinx'")
