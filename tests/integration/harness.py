@@ -26,7 +26,7 @@ CASES = Path(__file__).resolve().parent.parent / "cases"
 # The server's user must be able to pass, which it can't below pytest's own directories.
 PARENT = "/var/tmp"
 USER = "mysql"
-PATIENCE = 120
+PATIENCE = 300
 LOG_SHOWN = 6000
 # Files that a server writes to without being asked for anything.
 TOUCHED = ("error.log", "ibtmp1", "ib_logfile0", "ibdata1", "undo001", "undo002", "undo003", "aria_log.00000001", "aria_log_control")
