@@ -1,4 +1,3 @@
-#!/usr/bin/python3
 """Prints every file below the directories that are given: kind, mode, owner, size, time of change of its content, and a hash of it.
 
 A directory with a slash at its end is not printed itself.
