@@ -35,8 +35,31 @@ def migration_report(result: dict[str, Any], host: str) -> dict[str, Any]:
     report.setdefault("outcome", "failed")
     report["host"] = host
     kept = report.get("retained_directory")
-    report["undo"] = f"ansible-playbook pagesmith.innodb.rollback --limit {host}" if kept else None
+    report["undo"] = f"ansible-playbook pagesmith.innodb.rollback -i INVENTORY --limit {host}" if kept else None
     return report
+
+
+def migration_summary(result: dict[str, Any]) -> list[str]:
+    """What came of it, as sentences for the person who looks on."""
+    if "msg" in result:
+        return [result["msg"]]
+    size = page_size.label(result["page_size_after"]) if result.get("page_size_after") else ""
+    lines = {
+        "migrated": [f"The server has {size} pages now. Clients were shut out for {result.get('write_outage_seconds')} s."],
+        "already": [f"The server has {size} pages; nothing had to be done."],
+        "rolled_back": [f"The old server with {size} pages runs again with its data."],
+        "retired": [f"{result.get('freed_bytes', 0) // 1048576} MiB were freed: {', '.join(result.get('removed', []))}."],
+        "planned": ["Nothing was changed: this is what would be done.", *result.get("plan", [])],
+    }[result["outcome"]]
+    if result.get("allowed_differences"):
+        lines.append(f"Differences that were allowed and came: {', '.join(result['allowed_differences'])}.")
+    if result.get("retained_directory"):
+        lines.append(f"The old data directory is kept as {result['retained_directory']}.")
+    if result.get("lost_writes"):
+        lines.append(f"Given up: {', '.join(result['lost_writes'])}.")
+    if result.get("set_aside"):
+        lines.append(f"The new data directory is kept as {result['set_aside'][0]}.")
+    return lines
 
 
 def drift(facts: dict[str, Any], wanted: str | int, retention_days: float, now: float | None = None) -> list[str]:
@@ -67,4 +90,4 @@ class FilterModule:
     """The filters of this file."""
 
     def filters(self) -> dict[str, Any]:
-        return {"migration_report": migration_report, "drift": drift}
+        return {"migration_report": migration_report, "migration_summary": migration_summary, "drift": drift}

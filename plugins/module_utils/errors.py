@@ -17,9 +17,11 @@ class InnodbError(Exception):
     """A failure told as a user needs it.
 
     failed: what failed, one sentence. state: what state the host is in. remedy: what to do next.
+    refusal: it was not begun, because a condition of it is not met.
     """
 
-    def __init__(self, failed: str, state: str = UNCHANGED, remedy: str = "") -> None:
+    def __init__(self, failed: str, state: str = UNCHANGED, remedy: str = "", refusal: bool = False) -> None:
+        self.refusal = refusal
         self.failed = failed
         self.state = state
         self.remedy = remedy
@@ -27,7 +29,7 @@ class InnodbError(Exception):
 
     def with_state(self, state: str, remedy: str | None = None) -> InnodbError:
         """The same failure with another account of the state of the host."""
-        return InnodbError(self.failed, state, self.remedy if remedy is None else remedy)
+        return InnodbError(self.failed, state, self.remedy if remedy is None else remedy, self.refusal)
 
 
 class StatementError(InnodbError):

@@ -54,7 +54,7 @@ def make_plan(facts: Facts, target: int, paths: Paths, blockers: list[preflight.
         f"{len(facts.server.tables)} tables, about {carried / preflight.MIB:.1f} MiB,"
         f" go from {label(facts.page_size)} to {label(target)} pages",
         f"up to {space.dump // preflight.MIB} MiB for the dump and {space.build // preflight.MIB} MiB"
-        " for the new directory are needed meanwhile",
+        f" for the new directory ({preflight.LOAD_LOG_BYTES // preflight.MIB} of it for the log while loading) are needed meanwhile",
         f"the old data directory is kept as {paths.retained}",
         "clients can neither read nor write from step fence to step open",
     ]
@@ -181,6 +181,7 @@ def retire(work: WorkDirectory, instance: Instance, run: JournalRun, confirmed: 
         raise InnodbError(
             f"the run {run.id} ended {age:.1f} days ago and what it keeps is to stay {retention_days:g} days",
             remedy="Wait, or lower innodb_retention_days",
+            refusal=True,
         )
     kept = run.kept()
     # From here on nothing can be rolled back to it, even if the deletion is cut short.

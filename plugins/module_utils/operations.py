@@ -231,32 +231,41 @@ def default_workers() -> int:
     return (os.cpu_count() or 1) + 1
 
 
-def result_of(context: Context, run_id: str, outcome: str) -> dict[str, Any]:
-    """What a report of a migration says, from the journal."""
-    last = context.work.journal.run(run_id)
+def figures_of(run: JournalRun | None) -> dict[str, Any]:
+    """What the journal tells of a run for a report: steps, seconds, amounts."""
+    if run is None:
+        return {"steps": [], "write_outage_seconds": 0.0, "read_outage_seconds": 0.0, "bytes_moved": 0, "allowed_differences": []}
     steps = [
-        {"name": name, "seconds": last.seconds.get(name, 0.0), "outcome": "done" if last.done(name) else "failed"}
+        {"name": name, "seconds": run.seconds.get(name, 0.0), "outcome": "done" if run.done(name) else "failed"}
         for name, _step, _text in STEPS
-        if last.begun(name)
+        if run.begun(name)
     ]
     outage = None
-    if "fence" in last.times and "open" in last.times:
-        outage = round(last.times["open"] - last.times["fence"] + last.seconds.get("fence", 0.0), 3)
+    if run.done("open") and "fence" in run.times:
+        outage = round(run.times["open"] - run.times["fence"] + run.seconds.get("fence", 0.0), 3)
     return {
-        "outcome": outcome,
-        "run": last.id,
-        "page_size_before": context.before,
-        "page_size_after": context.target if outcome == MIGRATED else context.before,
-        "strategy": migration.STRATEGY,
+        "run": run.id,
         "steps": steps,
         "write_outage_seconds": outage,
         "read_outage_seconds": outage,
-        "bytes_moved": last.facts.get("bytes_moved", 0),
-        "tables": last.facts.get("tables", 0),
+        "bytes_moved": run.facts.get("bytes_moved", 0),
+        "allowed_differences": run.facts.get("allowed_differences", []),
+    }
+
+
+def result_of(context: Context, run_id: str, outcome: str) -> dict[str, Any]:
+    """What a report of a migration says."""
+    run = context.work.journal.run(run_id)
+    return {
+        "outcome": outcome,
+        "page_size_before": context.before,
+        "page_size_after": context.target if outcome == MIGRATED else context.before,
+        "strategy": migration.STRATEGY,
+        **figures_of(run),
+        "tables": run.facts.get("tables", 0),
         "blockers": [],
         "census_differences": context.result.get("census_differences", []),
         "digest_differences": context.result.get("digest_differences", []),
-        "allowed_differences": last.facts.get("allowed_differences", []),
         "retained_directory": context.paths.retained if outcome == MIGRATED else None,
         "progress": context.progress.states,
     }
@@ -291,7 +300,7 @@ def retire(situation: Situation, confirmed: str, retention_days: float) -> dict[
     chosen = [run for run in runs if os.path.realpath(run.kept()[0]) == os.path.realpath(confirmed)]
     if not chosen:
         kept = ", ".join(run.kept()[0] for run in runs) or "nothing is kept"
-        raise InnodbError(f"'{confirmed}' is not a directory that this instance keeps", remedy=f"Kept are: {kept}")
+        raise InnodbError(f"'{confirmed}' is not a directory that this instance keeps", remedy=f"Kept are: {kept}", refusal=True)
     if situation.unfinished or not situation.facts.running:
         raise InnodbError(
             "the instance is not running, or a run of it is unfinished, so its old directory may still be needed",
@@ -311,21 +320,19 @@ def work_locked(situation: Situation) -> Iterator[None]:
 
 
 def describe_plan(plan: migration.Plan, options: Options, situation: Situation) -> dict[str, Any]:
-    """What a report says of a migration that was not carried out."""
+    """What a report says of a migration that was not carried out. What is there already has the figures of the run that made it."""
     size = situation.facts.page_size
+    kept = [run for run in situation.work.journal.runs() if run.kept() and run.facts.get("target") == size]
     return {
         "outcome": {"migrate": "planned", "resume": "planned"}.get(plan.outcome, plan.outcome),
         "page_size_before": size,
         "page_size_after": size if plan.outcome in ("already", "refused") else options.target,
         "strategy": migration.STRATEGY,
-        "steps": [],
-        "write_outage_seconds": 0.0,
-        "read_outage_seconds": 0.0,
-        "bytes_moved": 0,
+        **figures_of(kept[-1] if kept and plan.outcome == "already" else None),
         "tables": len(situation.facts.server.tables) if situation.facts.server else 0,
         "blockers": [blocker.as_dict() for blocker in plan.blockers],
         "census_differences": [],
         "digest_differences": [],
-        "retained_directory": next((run.kept()[0] for run in reversed(situation.work.journal.runs()) if run.kept()), None),
+        "retained_directory": kept[-1].kept()[0] if kept else None,
         "plan": plan.lines + plan.notes,
     }

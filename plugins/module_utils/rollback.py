@@ -174,9 +174,11 @@ def lost_writes(context: Context, run: JournalRun, discard_writes: bool) -> list
     try:
         lost = changes_since_opening(context, run)
         if lost and not discard_writes:
+            places = ", ".join(lost[:10]) + (" and more" if len(lost) > 10 else "")
             raise InnodbError(
-                f"rolling back would lose what was written since the migration, in {len(lost)} places: {', '.join(lost[:10])}",
+                f"rolling back would lose what was written since the migration, here: {places}",
                 remedy="To give these writes up, run again with innodb_rollback_discard_writes=true; the new directory is kept aside then",
+                refusal=True,
             )
         return lost
     except Exception as error:
@@ -186,4 +188,5 @@ def lost_writes(context: Context, run: JournalRun, discard_writes: bool) -> list
         context.instance.service.release(context.work.fence_file)
         context.instance.start(context.start_timeout, context.work.journal.run(run.id).facts.get("sockets") or ())
         failure = error if isinstance(error, InnodbError) else InnodbError(f"the comparison failed: {type(error).__name__}: {error}")
-        raise failure.with_state(f"The server runs on with {label(context.target)} pages, nothing was changed") from error
+        state = f"The server was stopped to compare it and runs again with {label(context.target)} pages; nothing else was changed"
+        raise failure.with_state(state) from error

@@ -324,7 +324,7 @@ STEPS: tuple[tuple[str, Callable[[Context, JournalRun, dict[str, Any]], None], s
     ("fence", fence, "stop the server cleanly and keep it from being started"),
     ("dump", dump, "serve the old data on a private socket and dump it in parallel"),
     ("restore", restore, "load the dump into the new server, reachable by nobody else"),
-    ("compare", compare, "compare census and digests of both servers"),
+    ("compare", compare, "compare every object, and the content of every table, of both servers"),
     ("swap", swap, "set the old directory aside, put the new one in its place, write the option file"),
     ("trial", trial, "start the server in its place without network and check it"),
     ("open", open_service, "start the service"),

@@ -226,6 +226,8 @@ freed_bytes:
   returned: O(state=retired)
 """
 
+from dataclasses import replace
+
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils import ansible_adapter, operations, page_size
@@ -280,7 +282,7 @@ def migrate(module: AnsibleModule, options: operations.Options) -> None:
         leave_with_plan(module, options, situation, plan)
     diff = operations.config_diff(options, situation)
     with operations.work_locked(situation):
-        situation = operations.read_situation(run, options)
+        situation = replace(operations.read_situation(run, options), moment=situation.moment)
         operations.require_unchanged(options, situation)
         result = operations.migrate(run, options, situation, plan.lines + plan.notes)
     module.exit_json(changed=True, plan=plan.lines + plan.notes, diff=diff, **result)
@@ -343,7 +345,7 @@ def main() -> None:
     except operations.Failed as error:
         ansible_adapter.fail(module, error, **error.result)
     except InnodbError as error:
-        ansible_adapter.fail(module, error, outcome="failed")
+        ansible_adapter.fail(module, error, outcome="refused" if error.refusal else "failed")
 
 
 if __name__ == "__main__":

@@ -140,7 +140,7 @@ class Sandbox:
         self.initialise()
 
     def make_temporary(self) -> None:
-        self.temporary.mkdir()
+        self.temporary.mkdir(exist_ok=True)
         shutil.chown(self.temporary, USER, USER)
 
     def initialise(self, datadir: Path | None = None, size: str | None = None) -> None:

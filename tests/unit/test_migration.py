@@ -134,7 +134,8 @@ def test_plan():
     assert plan.space.dump == 12 * MIB
     assert plan.notes[:2] == [
         "2 tables, about 10.0 MiB, go from 16k to 8k pages",
-        f"up to 12 MiB for the dump and {plan.space.build // MIB} MiB for the new directory are needed meanwhile",
+        f"up to 12 MiB for the dump and {plan.space.build // MIB} MiB for the new directory"
+        " (2048 of it for the log while loading) are needed meanwhile",
     ]
     assert "the old data directory is kept as /d.pagesmith-16k-x" in plan.notes
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.pagesmith.innodb.plugins.filter.reports import FilterModule, drift, migration_report
+from ansible_collections.pagesmith.innodb.plugins.filter.reports import FilterModule, drift, migration_report, migration_summary
 
 DAY = 86400
 NOW = 100.0 * DAY
@@ -67,7 +67,7 @@ def test_report_keeps_what_is_public_and_names_the_undo():
         "retained_directory": KEPT,
         "page_size_after": 8192,
         "host": "db1",
-        "undo": "ansible-playbook pagesmith.innodb.rollback --limit db1",
+        "undo": "ansible-playbook pagesmith.innodb.rollback -i INVENTORY --limit db1",
     }
 
 
@@ -79,4 +79,21 @@ def test_report_of_what_came_to_nothing(result):
 
 
 def test_filters():
-    assert FilterModule().filters() == {"migration_report": migration_report, "drift": drift}
+    assert set(FilterModule().filters()) == {"migration_report", "migration_summary", "drift"}
+
+
+@pytest.mark.parametrize(
+    ("result", "text"),
+    [
+        ({"outcome": "migrated", "page_size_after": 8192, "write_outage_seconds": 4.2, "retained_directory": KEPT}, "shut out for 4.2 s"),
+        ({"outcome": "already", "page_size_after": 8192}, "nothing had to be done"),
+        ({"outcome": "already", "msg": "Nothing is kept."}, "Nothing is kept."),
+        ({"outcome": "rolled_back", "page_size_after": 16384, "lost_writes": ["table a.b content"]}, "Given up: table a.b content."),
+        ({"outcome": "retired", "freed_bytes": 5 << 20, "removed": [KEPT]}, f"5 MiB were freed: {KEPT}."),
+        ({"outcome": "planned", "plan": ["1. build"]}, "1. build"),
+        ({"outcome": "migrated", "page_size_after": 8192, "allowed_differences": ["table a.b history"]}, "table a.b history"),
+    ],
+    ids=range(7),
+)
+def test_summary(result, text):
+    assert text in " ".join(migration_summary(result))
