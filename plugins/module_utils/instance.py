@@ -168,7 +168,7 @@ def split_command(command: Sequence[str]) -> tuple[str | None, str | None, str |
     defaults_file = group_suffix = None
     others = []
     for argument in command[1:]:
-        name, _, value = argument.partition("=")
+        name, _equals, value = argument.partition("=")
         if name == "--defaults-file":
             defaults_file = value
         elif name == "--defaults-group-suffix":

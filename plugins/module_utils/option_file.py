@@ -164,7 +164,7 @@ def parse_help(text: str) -> tuple[list[str], list[str], dict[str, str | None]]:
         raise InnodbError("the server program did not list its options")
     values: dict[str, str | None] = {}
     for line in table.group(1).splitlines():
-        name, _, value = line.partition(" ")
+        name, _blanks, value = line.partition(" ")
         value = value.strip()
         values[name.replace("-", "_")] = None if value == NO_VALUE else value
     return files.group(1).split(), groups.group(1).split(), values

@@ -191,7 +191,7 @@ def _layout(facts: Facts, request: Request) -> Iterable[Blocker]:
         yield Blocker("unwritable", path, f"{path} can't be changed: {reason}", "Correct that and run again")
     others = {path: size for path, size in facts.leftovers.items() if path not in request.known_retained}
     if others and facts.server and facts.server.all_privileges and facts.page_size and not _has_tables(facts):
-        path, size = next(iter(others.items()))
+        path, size = sorted(others.items())[0]
         yield Blocker(
             "manual_attempt",
             path,

@@ -184,12 +184,13 @@ def wait_for_session(login: Login, title: str, seconds: float, alive: Any) -> Se
     while True:
         try:
             return connect(login, title)
-        except LoginError as error:
+        except LoginError:
             if not alive():
-                raise InnodbError(f"{title} ended while it was starting") from error
+                break
             if time.monotonic() > deadline:
                 raise
         time.sleep(RETRY_SECONDS)
+    raise InnodbError(f"{title} ended while it was starting")
 
 
 def require_driver() -> None:

@@ -216,7 +216,7 @@ def read_files(datadir: str, wanted: Iterable[str]) -> dict[str, int]:
     """Checksums of those files of a data directory that are named in digests as carried whole."""
     found = {}
     for name in wanted:
-        kind, _, path = name.partition(" ")
+        kind, _blank, path = name.partition(" ")
         if kind == "file" and os.path.isfile(os.path.join(datadir, path)):
             found[name] = manifests.checksum_file(os.path.join(datadir, path))[1]
     return found

@@ -38,7 +38,7 @@ def run_jobs(
     tick gets the bytes done, about once a second.
     """
     pool = _Pool(jobs, open_session, work)
-    threads = [threading.Thread(target=pool.worker, daemon=True) for _ in range(max(1, min(workers, len(jobs))))]
+    threads = [threading.Thread(target=pool.worker, daemon=True) for _number in range(max(1, min(workers, len(jobs))))]
     for thread in threads:
         thread.start()
     while any(thread.is_alive() for thread in threads):

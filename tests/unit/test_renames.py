@@ -123,7 +123,7 @@ def test_carry_out_goes_on_from_every_crash_point_and_may_be_repeated(place):
 
 def test_undo_cut_short_can_be_repeated(place):
     for done in crash_points(place):
-        for kept in {done // 2, max(done - 1, 0)}:
+        for kept in (done // 2, max(done - 1, 0)):
             place.undo(place.moves[kept:done])  # a crash after some of the renames were undone
             place.undo(place.moves)
             assert tree(place.root) == place.before
