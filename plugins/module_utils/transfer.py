@@ -37,13 +37,12 @@ def run_jobs(
     The first failure ends the rest: statements that run are killed, jobs that wait are dropped, and the failure is raised.
     tick gets the bytes done, about once a second.
     """
-    pool = _Pool(jobs, open_session, work)
-    threads = [threading.Thread(target=pool.worker, daemon=True) for _number in range(max(1, min(workers, len(jobs))))]
+    count = max(1, min(workers, len(jobs)))
+    pool = _Pool(jobs, count, open_session, work)
+    threads = [threading.Thread(target=pool.worker, daemon=True) for _number in range(count)]
     for thread in threads:
         thread.start()
-    while any(thread.is_alive() for thread in threads):
-        if pool.idle.wait(TICK_SECONDS) or pool.failure:
-            break
+    while not pool.ended.wait(TICK_SECONDS):
         tick(pool.done_bytes())
     if pool.failure:
         pool.kill_statements()
@@ -54,7 +53,11 @@ def run_jobs(
 
 
 class _Pool:
-    def __init__(self, jobs: Sequence[Job], open_session: Callable[[], Session], work: Callable[[Session, Any], None]) -> None:
+    """What the workers share. ended is set by the last worker that leaves, or by the first that fails."""
+
+    def __init__(
+        self, jobs: Sequence[Job], workers: int, open_session: Callable[[], Session], work: Callable[[Session, Any], None]
+    ) -> None:
         self.waiting: queue.SimpleQueue = queue.SimpleQueue()
         for job in sorted(jobs, key=lambda job: -job.size_bytes):
             self.waiting.put(job)
@@ -63,10 +66,10 @@ class _Pool:
         self.running: dict[int, Job] = {}
         self.connections: dict[int, int] = {}
         self.finished_bytes = 0
-        self.left = len(jobs)
+        self.working = workers
         self.failure: Exception | None = None
         self.lock = threading.Lock()
-        self.idle = threading.Event()
+        self.ended = threading.Event()
 
     def worker(self) -> None:
         key = threading.get_ident()
@@ -86,7 +89,12 @@ class _Pool:
         except Exception as error:  # noqa: BLE001 (whatever it is, it is raised again by run_jobs)
             with self.lock:
                 self.failure = self.failure or error
-            self.idle.set()
+            self.ended.set()
+        finally:
+            with self.lock:
+                self.working -= 1
+                if not self.working:
+                    self.ended.set()
 
     def done_bytes(self) -> int:
         with self.lock:
