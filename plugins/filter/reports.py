@@ -13,18 +13,26 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils import page_size
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
 
 REPORTED = (
-    *("outcome", "run", "page_size_before", "page_size_after", "strategy", "steps", "write_outage_seconds", "read_outage_seconds"),
-    *(
-        "bytes_moved",
-        "tables",
-        "blockers",
-        "census_differences",
-        "digest_differences",
-        "allowed_differences",
-        "retained_directory",
-        "lost_writes",
-    ),
-    *("set_aside", "freed_bytes", "removed", "msg"),
+    "outcome",
+    "run",
+    "page_size_before",
+    "page_size_after",
+    "strategy",
+    "steps",
+    "write_outage_seconds",
+    "read_outage_seconds",
+    "bytes_moved",
+    "tables",
+    "blockers",
+    "census_differences",
+    "digest_differences",
+    "allowed_differences",
+    "retained_directory",
+    "lost_writes",
+    "set_aside",
+    "freed_bytes",
+    "removed",
+    "msg",
 )
 SECONDS_PER_DAY = 86400
 

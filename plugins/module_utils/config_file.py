@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 from . import page_size
@@ -15,12 +15,11 @@ from .errors import UNCHANGED, InnodbError
 from .instance import Instance, InstanceSpec, find_instance
 from .journal import UNFINISHED
 from .option_file import drop_in_path, overridden, read_option_file
+from .processes import Run
 from .server_config import FILE_MODE, PAGE_SIZE, Mismatch, canonical, read_back
 from .server_options import LISTS
 from .session import Login, Session, connect
 from .work_directory import WorkDirectory
-
-Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
 
 DEFAULT_PAGE_SIZE = 16384
 

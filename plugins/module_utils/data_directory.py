@@ -15,7 +15,6 @@ import pwd
 import shutil
 import stat
 from collections.abc import Iterable, Sequence
-from typing import Callable
 
 from . import processes, tablespace
 from .durable import rename, sync_directory
@@ -23,8 +22,8 @@ from .errors import InnodbError
 from .instance import Instance, log_errors
 from .layout import BUILD_INSIDE, LOST_AND_FOUND, MARK, RETAINED_INSIDE, Layout, Paths, matching, mount_points
 from .page_size import label
+from .processes import Run
 
-Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
 Move = "tuple[str, str]"
 
 INITIALISE = {
@@ -177,41 +176,35 @@ def put_back_binlog(layout: Layout, target: str) -> list[str]:
 
 def swap_moves(paths: Paths) -> list[Move]:
     """The renames that set the old files aside and put the new ones in their place, in order."""
-    moves: list[Move] = []
-    if paths.inside:
-        for name in sorted(os.listdir(paths.datadir)):
-            if name not in (LOST_AND_FOUND, BUILD_INSIDE, RETAINED_INSIDE):
-                moves.append((os.path.join(paths.datadir, name), os.path.join(paths.retained, name)))
-        for name in sorted(os.listdir(paths.build)):
-            moves.append((os.path.join(paths.build, name), os.path.join(paths.datadir, name)))
-    else:
-        moves += [(paths.datadir, paths.retained), (paths.build, paths.datadir)]
+    moves = _exchange(paths, paths.build, paths.retained)
     for entry in paths.outside:
-        for name in matching(entry.directory, entry.patterns):
-            moves.append((os.path.join(entry.directory, name), os.path.join(entry.retained, name)))
-        for name in matching(entry.build, entry.patterns):
-            moves.append((os.path.join(entry.build, name), os.path.join(entry.directory, name)))
+        moves += _moved(matching(entry.directory, entry.patterns), entry.directory, entry.retained)
+        moves += _moved(matching(entry.build, entry.patterns), entry.build, entry.directory)
     return moves
 
 
 def rollback_moves(paths: Paths, aside: Paths) -> list[Move]:
     """The renames that set the new files aside and put the retained ones back, after the new server was in use."""
-    moves: list[Move] = []
-    if paths.inside:
-        names = [name for name in sorted(os.listdir(paths.datadir)) if name not in (LOST_AND_FOUND, BUILD_INSIDE, RETAINED_INSIDE)]
-        moves += [(os.path.join(paths.datadir, name), os.path.join(aside.retained, name)) for name in names]
-        moves += [(os.path.join(paths.retained, name), os.path.join(paths.datadir, name)) for name in sorted(os.listdir(paths.retained))]
-    else:
-        moves += [(paths.datadir, aside.retained), (paths.retained, paths.datadir)]
+    moves = _exchange(paths, paths.retained, aside.retained)
     for entry, other in zip(paths.outside, aside.outside):
-        names = matching(entry.directory, entry.patterns)
-        moves += [(os.path.join(entry.directory, name), os.path.join(other.retained, name)) for name in names]
-        names = matching(entry.retained, entry.patterns)
-        moves += [(os.path.join(entry.retained, name), os.path.join(entry.directory, name)) for name in names]
+        moves += _moved(matching(entry.directory, entry.patterns), entry.directory, other.retained)
+        moves += _moved(matching(entry.retained, entry.patterns), entry.retained, entry.directory)
     for (source, kept), (_source, other) in zip(paths.external, aside.external):
         moves += [(source, other)] if os.path.exists(source) else []
         moves.append((kept, source))
     return moves
+
+
+def _exchange(paths: Paths, incoming: str, outgoing: str) -> list[Move]:
+    """The renames that put what is in the place of the data directory into outgoing, and incoming into that place."""
+    if not paths.inside:
+        return [(paths.datadir, outgoing), (incoming, paths.datadir)]
+    names = [name for name in sorted(os.listdir(paths.datadir)) if name not in (LOST_AND_FOUND, BUILD_INSIDE, RETAINED_INSIDE)]
+    return _moved(names, paths.datadir, outgoing) + _moved(sorted(os.listdir(incoming)), incoming, paths.datadir)
+
+
+def _moved(names: Iterable[str], source: str, target: str) -> list[Move]:
+    return [(os.path.join(source, name), os.path.join(target, name)) for name in names]
 
 
 def require_clear(moves: Iterable[Move]) -> None:
@@ -284,6 +277,14 @@ def remove_empty(directories: Iterable[str]) -> None:
     for directory in directories:
         if os.path.isdir(directory) and not os.listdir(directory):
             os.rmdir(directory)
+
+
+def remove_empty_retained(directories: Iterable[str]) -> None:
+    """Remove retained directories that are empty now, and what they lay in."""
+    for directory in directories:
+        remove_empty([directory])
+        if os.path.basename(os.path.dirname(directory)) == RETAINED_INSIDE:
+            remove_empty([os.path.dirname(directory)])
 
 
 def fingerprint(paths: Paths) -> str:

@@ -35,9 +35,6 @@ ANY: Version = ()
 FOREVER: Version = (9999,)
 
 ROWS = (
-    # Programs, first found wins.
-    Row("server_programs", (MARIADB,), ANY, FOREVER, ("mariadbd", "mysqld")),
-    Row("server_programs", BOTH_MYSQL, ANY, FOREVER, ("mysqld",)),
     # How a data directory is made: the program and its arguments, filled in by data_directory.py.
     Row("initialise", (MARIADB,), (10, 4), FOREVER, "mariadb-install-db"),
     # Page sizes that make an instance of that size. MySQL 5.6 answers 32k and 64k with a 16k instance and a warning.
@@ -138,7 +135,7 @@ ROWS = (
     # A directory of this name, or any other that is no schema, counts as a schema unless told otherwise.
     Row("ignore_directory_option", (MARIADB,), ANY, FOREVER, "ignore_db_dirs"),
     Row("ignore_directory_option", BOTH_MYSQL, ANY, FOREVER, None),
-    # Storage engines and how their rows are carried: see TableKind.
+    # Storage engines and how their rows are carried: the kind of tables.Table.
     Row(
         "storage_engines",
         (MARIADB,),

@@ -19,22 +19,18 @@ from .tablespace import page_size_of_file
 
 LONG_TRANSACTION_SECONDS = 60
 SETTINGS = (
-    *(
-        "innodb_page_size",
-        "innodb_buffer_pool_size",
-        "innodb_force_recovery",
-        "innodb_read_only",
-        "innodb_data_file_path",
-    ),
-    *(
-        "innodb_log_file_size",
-        "lower_case_table_names",
-        "max_allowed_packet",
-        "log_bin",
-        "server_id",
-        "wsrep_on",
-        "event_scheduler",
-    ),
+    "innodb_page_size",
+    "innodb_buffer_pool_size",
+    "innodb_force_recovery",
+    "innodb_read_only",
+    "innodb_data_file_path",
+    "innodb_log_file_size",
+    "lower_case_table_names",
+    "max_allowed_packet",
+    "log_bin",
+    "server_id",
+    "wsrep_on",
+    "event_scheduler",
 )
 
 

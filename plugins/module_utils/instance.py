@@ -10,13 +10,11 @@ import shutil
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Callable
 
 from . import engines, option_file, processes, session, tablespace
 from .errors import InnodbError
+from .processes import Run
 from .service import UNITS, OwnProcess, SystemdService, has_systemd, unit_of
-
-Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
 
 PROGRAM_PATH = "/usr/sbin:/usr/libexec:/usr/local/sbin:/usr/bin:/usr/local/bin:/usr/local/mysql/bin"
 START_ERRORS_SHOWN = 3
@@ -134,8 +132,8 @@ def log_errors(path: str) -> str:
     return "; ".join(lines[:START_ERRORS_SHOWN]) or "no error in its log"
 
 
-def find_program(engine_programs: Sequence[str] = ("mariadbd", "mysqld")) -> str:
-    for name in engine_programs:
+def find_program() -> str:
+    for name in processes.SERVER_NAMES:
         path = shutil.which(name, path=f"{os.environ.get('PATH', '')}:{PROGRAM_PATH}")
         if path:
             return path

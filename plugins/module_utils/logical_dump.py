@@ -18,7 +18,7 @@ from .layout import TABLE_FILE_SUFFIXES
 from .manifest import DumpFile, Manifest
 from .private_server import PrivateServer
 from .session import Session
-from .tables import SYSTEM_SCHEMA, Table, dump_statement, read_tables, user_schemas
+from .tables import SYSTEM_SCHEMA, Table, dump_statement, encoded, read_plugins, read_tables, user_schemas
 from .transfer import Job, run_jobs
 
 PARTIAL_SUFFIX = ".partial"
@@ -46,7 +46,7 @@ def dump(
     partial = directory + PARTIAL_SUFFIX
     with server.session() as session:
         tables = read_tables(session, engine)
-        plugins = session.rows("SELECT name, dl FROM mysql.plugin") if engine.trait("plugin_table") else []
+        plugins = read_plugins(session, engine)
         coordinates = {"gtid_slave_pos": session.value("SELECT @@GLOBAL.gtid_slave_pos")} if engine.trait("gtid_slave_pos") else {}
     files, digests = _dump_rows(server, engine, tables, partial, workers, digest_method, tick, begin)
     with server.session() as session:
@@ -115,12 +115,6 @@ def _size_of(path: str | None) -> Callable[[], int]:
 
 def file_digests(files: list[DumpFile]) -> dict[str, int]:
     return {f"file {os.path.relpath(file.name, DEFINITIONS)}": file.crc32 for file in files}
-
-
-def encoded(session: Session, name: str) -> str:
-    """A schema's or table's name as the server spells it in the file system."""
-    value = session.value("SELECT CAST(CONVERT(%s USING filename) AS BINARY)", (name,))
-    return value.decode("ascii") if isinstance(value, bytes) else value
 
 
 def _copy_definition_files(session: Session, engine: Engine, tables: list[Table], datadir: str, directory: str) -> list[DumpFile]:

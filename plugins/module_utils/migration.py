@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import os
 import time
 from dataclasses import dataclass, field
 
@@ -15,7 +14,7 @@ from .facts import Facts
 from .instance import Instance
 from .journal import BEGIN, END, MIGRATED, RETIRED, RETIRING, ROLLED_BACK, UNFINISHED
 from .journal import Run as JournalRun
-from .layout import RETAINED_INSIDE, Paths
+from .layout import Paths
 from .page_size import label
 from .rollback import ROLLBACK, roll_back
 from .steps import STEPS, Context
@@ -188,6 +187,6 @@ def retire(work: WorkDirectory, instance: Instance, run: JournalRun, confirmed: 
     work.journal.record(run.id, "retire", BEGIN, {"retiring": kept}, RETIRING)
     freed = data_directory.retire(kept, confirmed, instance.datadir)
     work.remove_snapshot(run.id)
-    data_directory.remove_empty(os.path.dirname(path) for path in kept if os.path.basename(os.path.dirname(path)) == RETAINED_INSIDE)
+    data_directory.remove_empty_retained(kept)
     work.journal.record(run.id, "retire", END, {"freed_bytes": freed}, RETIRED)
     return freed

@@ -8,11 +8,11 @@ import contextlib
 import os
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import layout, migration, option_file, preflight, rehearsal, rollback, server_config
+from . import config_file, layout, migration, option_file, preflight, rehearsal, rollback, server_config
 from .census import read_definitions
 from .digest import CHECKSUM
 from .errors import InnodbError
@@ -20,12 +20,12 @@ from .facts import Facts, read_facts
 from .instance import Instance, InstanceSpec, find_instance
 from .journal import MIGRATED, ROLLED_BACK, UNFINISHED, lock_held, locked
 from .journal import Run as JournalRun
+from .processes import Run
 from .progress import Progress, to_file
 from .session import Login, connect
 from .steps import STEPS, Context
+from .tables import read_plugins
 from .work_directory import WorkDirectory, file_system_of, free_bytes, passable
-
-Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
 
 DEFAULT_WORK_DIR = "/var/lib/pagesmith-innodb"
 SCRATCH_DIR = "/var/tmp"
@@ -122,7 +122,7 @@ def rehearsal_blockers(run: Run, options: Options, situation: Situation, directo
     instance, server = situation.instance, situation.facts.server
     with connect(instance.login(options.login)) as session:
         source = read_definitions(session, [table for table in server.tables if f"{table.title}" not in server.unreadable])
-        plugins = session.rows("SELECT name, dl FROM mysql.plugin") if instance.engine.trait("plugin_table") else []
+        plugins = read_plugins(session, instance.engine)
     paths = new_paths(situation)
     tables = [table for table in server.tables if f"table {table.title}" in source]
     try:
@@ -169,10 +169,8 @@ def request(options: Options, situation: Situation, own_lock: bool = False) -> p
 def config_diff(options: Options, situation: Situation) -> dict[str, str]:
     """The change of our option file, as Ansible shows it."""
     path = option_file.drop_in_path(situation.instance.options, situation.instance.group_suffix) or "option file"
-    before = ""
-    if os.path.isfile(path):
-        before = option_file.read_option_file(path)
-    return {"before_header": path, "after_header": path, "before": before, "after": options.config}
+    before = option_file.read_option_file(path) if os.path.isfile(path) else None
+    return config_file.Change(path, before, options.config, options.target).diff()
 
 
 def migrate(run: Run, options: Options, situation: Situation, plan_lines: Sequence[str]) -> dict[str, Any]:

@@ -12,13 +12,12 @@ from dataclasses import dataclass, field
 from typing import Callable, NamedTuple
 
 from .errors import InnodbError
+from .processes import Run
 
 DROP_IN_PREFIX = "zz-pagesmith"
 MAX_INCLUDE_DEPTH = 10
 BOOLEAN_PREFIXES = {"skip_": "0", "disable_": "0", "enable_": "1"}
 NO_VALUE = "(No default value)"
-
-Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
 
 
 class Setting(NamedTuple):

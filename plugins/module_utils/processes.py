@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import errno
 import fcntl
 import os
@@ -13,13 +12,17 @@ import signal
 import subprocess
 import time
 from collections.abc import Sequence
+from typing import Callable
 
+from .durable import LIBC
 from .errors import InnodbError
+
+#: Runs a program and gives its exit status, its output and its errors.
+Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
 
 SERVER_NAMES = ("mariadbd", "mysqld")
 POLL_SECONDS = 0.05
 PR_SET_PDEATHSIG = 1
-LIBC = ctypes.CDLL(None, use_errno=True)
 
 
 def command_line(pid: int) -> list[str]:

@@ -6,9 +6,9 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import replace
-from typing import Any, Callable
+from typing import Any
 
 from . import data_directory
 from .census import Census, Difference, compare, read_definitions
@@ -18,10 +18,9 @@ from .layout import Paths
 from .logical_restore import create_schema
 from .preflight import MIB
 from .private_server import PrivateServer, private_options
+from .processes import Run
 from .session import Login, Session
 from .tables import Table
-
-Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
 
 #: What a rehearsal takes from the host while the real server runs beside it.
 SCRATCH_OPTIONS = (

@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import os
 import time
-from collections.abc import Iterable
 from dataclasses import replace
 from typing import Any
 
@@ -15,7 +14,7 @@ from .errors import InnodbError
 from .instance import find_instance
 from .journal import BEGIN, END, ROLLED_BACK
 from .journal import Run as JournalRun
-from .layout import RETAINED_INSIDE, Paths
+from .layout import Paths
 from .page_size import label
 from .private_server import PrivateServer, private_options
 from .session import connect
@@ -55,7 +54,7 @@ def roll_back(context: Context, run: JournalRun) -> None:
     steps.restore_config(run)
     logical_dump.remove_dump(context.work.dump)
     logical_dump.remove_dump(context.work.dump + logical_dump.PARTIAL_SUFFIX)
-    remove_empty_directories([paths.retained, *(entry.retained for entry in paths.outside)])
+    data_directory.remove_empty_retained([paths.retained, *(entry.retained for entry in paths.outside)])
     context.work.remove_temporary()
     reopen_old(context, run)
     journal.record(run.id, ROLLBACK, END, status=ROLLED_BACK)
@@ -78,14 +77,6 @@ def require_retained(context: Context, run: JournalRun) -> None:
             f"{system_file} is missing or has not {label(context.before)} pages, so there is nothing to roll back to",
             remedy=f"Put the retained directory back as {paths.retained}",
         )
-
-
-def remove_empty_directories(directories: Iterable[str]) -> None:
-    """Remove retained directories that are empty now, and what they lay in."""
-    for directory in directories:
-        data_directory.remove_empty([directory])
-        if os.path.basename(os.path.dirname(directory)) == RETAINED_INSIDE:
-            data_directory.remove_empty([os.path.dirname(directory)])
 
 
 def stop_everything(context: Context) -> None:
@@ -125,11 +116,7 @@ def changes_since_opening(context: Context, run: JournalRun) -> list[str]:
     """What clients changed in the new server since it was opened, read from it under a fence; the server is down afterwards."""
     instance = context.instance
     snapshot = context.work.read_snapshot(run.id)
-    instance.service.guard(context.work.fence_file)
-    sockets = instance.service.sockets()
-    if sockets:
-        context.work.journal.record(run.id, ROLLBACK, "note", {"sockets": sockets})
-    instance.stop(context.stop_timeout)
+    steps.shut_out(context, run, ROLLBACK)
     server = PrivateServer(
         instance,
         context.paths.datadir,

@@ -10,7 +10,6 @@ import shutil
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Callable
 
 from . import data_directory, page_size, rehearsal
 from .block_device import memory_bytes
@@ -20,10 +19,9 @@ from .instance import Instance
 from .layout import Paths
 from .option_file import Options, Setting, drop_in_path, normalise, parse_help, parse_text, read_option_file
 from .private_server import PrivateServer, private_options
+from .processes import Run
 from .server_options import LISTS, MIB, least_pool_bytes, parse_bytes
 from .session import Login, Session
-
-Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
 
 FILE_MODE = 0o644
 COPIES = "options"

@@ -9,13 +9,11 @@ import os
 import re
 import shlex
 from collections.abc import Sequence
-from typing import Callable
 
 from . import processes
 from .durable import remove_file, write_file
 from .errors import InnodbError
-
-Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
+from .processes import Run
 
 UNITS = ("mariadb.service", "mysql.service", "mysqld.service")
 GUARD_FILE = "pagesmith-fence.conf"

@@ -13,9 +13,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable
 
-from . import census, data_directory, digest, logical_dump, logical_restore
+from . import census, config_file, data_directory, digest, logical_dump, logical_restore
 from . import manifest as manifests
-from .durable import remove_file, sync_file_system, write_file
+from .durable import sync_file_system
 from .errors import InnodbError
 from .instance import Instance, InstanceSpec, find_instance
 from .journal import Run as JournalRun
@@ -24,14 +24,13 @@ from .option_file import read_option_file
 from .page_size import label
 from .preflight import LOAD_LOG_BYTES, MIB
 from .private_server import PrivateServer, private_options
+from .processes import Run
 from .progress import Progress
 from .rehearsal import pool_option
 from .session import Login, connect
 from .tables import read_tables
 from .transfer import Job, run_jobs
 from .work_directory import WorkDirectory
-
-Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
 
 
 @dataclass
@@ -96,15 +95,20 @@ XA_REMEDY = "Commit or roll back what XA RECOVER lists, and run again"
 def fence(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     """Stop the server cleanly, prove it stopped, and keep everybody from starting it: from here on nothing can be written."""
     del notes
-    instance = context.instance
-    instance.service.guard(context.work.fence_file)
-    sockets = instance.service.sockets()
-    if sockets:
-        context.work.journal.record(run.id, "fence", "note", {"sockets": sockets})
-    instance.stop(context.stop_timeout)
-    size = instance.page_size_of_files()
+    shut_out(context, run, "fence")
+    size = context.instance.page_size_of_files()
     if size != context.before:
         raise InnodbError(f"the stopped server's files have {size} bytes per page instead of {context.before}", state="")
+
+
+def shut_out(context: Context, run: JournalRun, step: str) -> None:
+    """Guard and stop the server; the socket units to be started again with it are noted, those of an earlier attempt stay."""
+    service = context.instance.service
+    service.guard(context.work.fence_file)
+    sockets = service.sockets()
+    if sockets:
+        context.work.journal.record(run.id, step, "note", {"sockets": sockets})
+    context.instance.stop(context.stop_timeout)
 
 
 def dump(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
@@ -255,20 +259,15 @@ def swap(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
         context.work.journal.record(run.id, "swap", "note", {"moves": moves, "config_before": before, "config_path": context.config_path})
         run.facts.update(moves=moves, config_before=before, config_path=context.config_path)
     data_directory.carry_out(moves, context.paths.datadir if os.path.isdir(context.paths.datadir) else context.paths.build)
-    write_file(context.config_path, context.config, 0o644)
+    config_file.put(context.config_path, context.config)
     notes["retained_directory"] = context.paths.retained
 
 
 def restore_config(run: JournalRun) -> None:
     """Put the option file back as it was before the swap."""
     path = run.facts.get("config_path")
-    if not path:
-        return
-    before = run.facts.get("config_before")
-    if before is None:
-        remove_file(path)
-    else:
-        write_file(path, before, 0o644)
+    if path:
+        config_file.put(path, run.facts.get("config_before"))
 
 
 def trial(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:

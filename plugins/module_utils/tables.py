@@ -13,6 +13,7 @@ from .session import Session, quote, table_name
 
 SYSTEM_SCHEMA = "mysql"
 VIRTUAL_SCHEMAS = ("information_schema", "performance_schema")
+SPELLED = "CAST(CONVERT({} USING filename) AS BINARY)"
 STRAY_PREFIX = "#mysql50#"  # how the server shows a directory whose name is no encoded schema name
 
 #: How a value is written to a file so that reading it gives the same value back. All others are written as they are, in
@@ -143,28 +144,40 @@ def _literal(path: str) -> str:
     return path
 
 
+def schema_names(session: Session) -> list[str]:
+    """Everything that the server takes for a schema."""
+    return sorted(row["schema_name"] for row in session.rows("SELECT schema_name FROM information_schema.schemata"))
+
+
 def user_schemas(session: Session) -> list[str]:
     """Schemas to be carried: all but the system's own and directories that are no schema."""
-    names = [row["schema_name"] for row in session.rows("SELECT schema_name FROM information_schema.schemata")]
-    return sorted(name for name in names if name not in (SYSTEM_SCHEMA, *VIRTUAL_SCHEMAS) and not name.startswith(STRAY_PREFIX))
+    others = (SYSTEM_SCHEMA, *VIRTUAL_SCHEMAS)
+    return [name for name in schema_names(session) if name not in others and not name.startswith(STRAY_PREFIX)]
 
 
 def stray_directories(session: Session) -> list[str]:
     """Directories in the data directory that the server takes for schemas but that can't have been made as such."""
-    names = [row["schema_name"] for row in session.rows("SELECT schema_name FROM information_schema.schemata")]
-    return sorted(name[len(STRAY_PREFIX) :] for name in names if name.startswith(STRAY_PREFIX))
+    return sorted(name[len(STRAY_PREFIX) :] for name in schema_names(session) if name.startswith(STRAY_PREFIX))
+
+
+def read_plugins(session: Session, engine: Engine) -> list[dict[str, str]]:
+    """Name and library of the plugins that were installed by statement."""
+    return session.rows("SELECT name, dl FROM mysql.plugin") if engine.trait("plugin_table") else []
+
+
+def encoded(session: Session, name: str) -> str:
+    """A schema's or table's name as the server spells it in the file system."""
+    return session.value(f"SELECT {SPELLED.format('%s')}", (name,)).decode("ascii")
 
 
 def read_stems(session: Session) -> dict[str, set[str]]:
     """Names of the user's schemas as the server spells them in the file system, with those of their tables and views."""
-    spelled = "CAST(CONVERT({} USING filename) AS BINARY)"
     stems: dict[str, set[str]] = {}
     for schema in user_schemas(session):
-        folder = session.value(f"SELECT {spelled.format('%s')}", (schema,)).decode("ascii")
         rows = session.rows(
-            f"SELECT {spelled.format('table_name')} AS stem FROM information_schema.tables WHERE table_schema=%s", (schema,)
+            f"SELECT {SPELLED.format('table_name')} AS stem FROM information_schema.tables WHERE table_schema=%s", (schema,)
         )
-        stems[folder] = {row["stem"].decode("ascii") for row in rows}
+        stems[encoded(session, schema)] = {row["stem"].decode("ascii") for row in rows}
     return stems
 
 
