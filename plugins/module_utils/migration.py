@@ -4,17 +4,19 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, field
 
-from . import data_directory, preflight
+from . import config_file, data_directory, preflight
 from . import manifest as manifests
 from .errors import InnodbError
 from .facts import Facts
 from .instance import Instance
 from .journal import BEGIN, END, MIGRATED, RETIRED, RETIRING, ROLLED_BACK, UNFINISHED
 from .journal import Run as JournalRun
-from .layout import Paths
+from .layout import RETAINED_INSIDE, Paths
+from .option_file import read_option_file
 from .page_size import label
 from .rollback import ROLLBACK, roll_back
 from .steps import STEPS, Context
@@ -188,5 +190,14 @@ def retire(work: WorkDirectory, instance: Instance, run: JournalRun, confirmed: 
     freed = data_directory.retire(kept, confirmed, instance.datadir)
     work.remove_snapshot(run.id)
     data_directory.remove_empty_retained(kept)
+    if not os.path.isdir(os.path.join(instance.datadir, RETAINED_INSIDE)):
+        unhide(run)
     work.journal.record(run.id, "retire", END, {"freed_bytes": freed}, RETIRED)
     return freed
+
+
+def unhide(run: JournalRun) -> None:
+    """Take back what a rollback wrote to keep the server from seeing what it kept, unless somebody changed the file since."""
+    hiding, path = run.facts.get("config_hiding"), run.facts.get("config_path")
+    if hiding and os.path.exists(path) and read_option_file(path) == hiding:
+        config_file.put(path, run.facts.get("config_before"))

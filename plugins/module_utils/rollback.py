@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from . import census, data_directory, digest, logical_dump, processes, steps
+from . import census, config_file, data_directory, digest, logical_dump, processes, steps
 from .errors import InnodbError
 from .instance import find_instance
 from .journal import BEGIN, END, ROLLED_BACK
@@ -17,6 +17,7 @@ from .journal import Run as JournalRun
 from .layout import Paths
 from .page_size import label
 from .private_server import PrivateServer, private_options
+from .server_options import ignored_directories
 from .session import connect
 from .steps import Context
 from .tablespace import page_size_of_file
@@ -52,6 +53,8 @@ def roll_back(context: Context, run: JournalRun) -> None:
         data_directory.undo(paths.external, paths.datadir)
         data_directory.remove_build(paths)
     steps.restore_config(run)
+    if keep and paths.inside:
+        hide_kept(context, run)
     logical_dump.remove_dump(context.work.dump)
     logical_dump.remove_dump(context.work.dump + logical_dump.PARTIAL_SUFFIX)
     data_directory.remove_empty_retained([paths.retained, *(entry.retained for entry in paths.outside)])
@@ -99,6 +102,20 @@ def set_new_aside(context: Context, run: JournalRun) -> None:
         data_directory.require_clear(moves)
         context.work.journal.record(run.id, ROLLBACK, "note", {"rollback_moves": moves, "aside": aside.as_dict()})
     data_directory.carry_out(moves, existing(context.paths))
+
+
+def hide_kept(context: Context, run: JournalRun) -> None:
+    """On a mount point what is kept stays inside the data directory; an option file tells the server that it is no schema.
+
+    The file is as it was before the migration but for these lines, and is so again once what they hide is deleted.
+    """
+    instance, before = context.instance, run.facts.get("config_before") or ""
+    choices = ignored_directories(instance.engine, {"datadir_is_mount_point": True})
+    lines = [f"\n# {choice.reason}\n{choice.line}\n" for choice in choices if choice.line not in before.splitlines()]
+    if lines:
+        content = f"{before}\n[mysqld{instance.group_suffix or ''}]\n{''.join(lines)}"
+        context.work.journal.record(run.id, ROLLBACK, "note", {"config_hiding": content})
+        config_file.put(run.facts["config_path"], content)
 
 
 def reopen_old(context: Context, run: JournalRun) -> None:

@@ -178,7 +178,7 @@ def test_there_and_back(layout: Callable) -> None:
         server = place.server
         server.sql((CASES / "shop.sql").read_text())
         server.restart()
-        content, position = read(server), positions(server)
+        content, position, schemas = read(server), positions(server), server.sql("SHOW DATABASES")
         plan = server.plan("8k")
         for stray in place.strays:
             assert str(stray) in " ".join(plan.notes), "the plan does not tell what stays behind"
@@ -197,8 +197,14 @@ def test_there_and_back(layout: Callable) -> None:
         assert server.page_size() == 16384
         require_equal(content, read(server))
         require_position_goes_on(position, positions(server))
+        assert server.sql("SHOW DATABASES") == schemas, "what the rollback kept is taken for a schema"
         server.stop()
         assert place.shape(strays=True, inodes=True) == same_files, "the old files are not back, every one of them"
+        server.start()
+        server.retire(server.kept()[0])
+        server.restart()
+        assert server.sql("SHOW DATABASES") == schemas
+        assert list(server.include.iterdir()) == []
 
 
 def require_position_goes_on(before: tuple[str, list[str]], after: tuple[str, list[str]]) -> None:
