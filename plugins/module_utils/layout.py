@@ -284,6 +284,19 @@ def file_flags(path: str) -> int:
         os.close(descriptor)
 
 
+def in_image_layer(path: str) -> bool:
+    """Whether a directory lies in a lower layer of an overlay, as in the image of a container: such a one can't be renamed.
+
+    An overlay gives a directory that has a part in a lower layer a link count of one; others have at least two.
+    """
+    status = os.stat(path)
+    device = f"{os.major(status.st_dev)}:{os.minor(status.st_dev)}"
+    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
+        entries = [line.split(" - ") for line in file]
+    overlay = any(left.split()[2] == device and right.startswith("overlay ") for left, right in entries)
+    return overlay and status.st_nlink == 1
+
+
 def unwritable(path: str) -> str | None:
     """Why the entries of a directory can't be renamed, None when they can."""
     if os.statvfs(path).f_flag & os.ST_RDONLY:

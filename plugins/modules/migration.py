@@ -44,7 +44,7 @@ options:
     elements: str
     default: []
   workers:
-    description: How many tables are dumped, loaded and compared at once; V(0) takes one more than there are processors.
+    description: How many tables are dumped, loaded and compared at once; V(0) takes as many as there are processors, at least two.
     type: int
     default: 0
   digest:

@@ -16,7 +16,7 @@ from typing import Any
 import pytest
 from content import read_content, require_equal
 from disks import command, mounted, small_disk
-from harness import CASES, USER, Refused, Sandbox, program
+from harness import CASES, USER, Refused, Sandbox, make_base, program
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils import facts, session
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
@@ -227,6 +227,22 @@ def test_read_only_directory_of_option_files(server: Sandbox) -> None:
     with mounted(server.include, server.include, "--bind"):
         command("mount", "-o", "remount,bind,ro", server.include)
         assert "read-only" in only(blockers_of(server), "unwritable")
+
+
+def test_directory_of_an_image_layer() -> None:
+    base, upper, work = make_base(), make_base(), make_base()
+    shutil.chown(upper, USER, USER)
+    try:
+        with Sandbox(base=base) as server:
+            server.stop()
+            with mounted(Path("overlay"), base, "-t", "overlay", "-o", f"lowerdir={base},upperdir={upper},workdir={work}"):
+                server.start()
+                assert "image" in only(blockers_of(server), "unwritable")
+                server.stop()
+            server.start()
+    finally:
+        for path in (base, upper, work):
+            shutil.rmtree(path)
 
 
 def test_option_files_without_a_directory(server: Sandbox) -> None:
