@@ -23,7 +23,7 @@ BUSES = (
     ("usb", r"/usb\d+/"),
     ("mmc", r"/mmcblk\d+$"),
     ("scsi", r"/host\d+/"),
-    ("memory", r"/(zram|ram|pmem)\d+$"),
+    ("memory", r"/(zram|ram)\d+$"),
 )
 # What is behind these is the business of another machine, or of the hypervisor: they answer 1 or 0 for "rotational" without knowing.
 VIRTUAL_BUSES = {"virtio", "xen", "network", "memory"}

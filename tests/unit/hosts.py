@@ -34,6 +34,12 @@ def unpack(name: str, place: Path) -> Path:
     return place / name
 
 
+def install_nvme(directory: Path, answers: Path) -> None:
+    """An nvme-cli that gives the answers a real one gave, from files."""
+    write(directory / "nvme", NVME_PROGRAM.replace("ANSWERS", str(answers)))
+    (directory / "nvme").chmod(0o755)
+
+
 class CapturedHost:
     """A virtual machine: sys (its /sys), proc (a /proc with its mounts), lsblk (device -> what lsblk says), mounts (what findmnt says)."""
 
@@ -58,11 +64,6 @@ class CapturedHost:
 
     def mount(self, serial: str) -> str:
         return next(each["mountpoint"] for each in self.lsblk.values() if each["serial"] == serial)
-
-    def install_nvme(self, directory: Path) -> None:
-        """The host's nvme-cli: gives the answers that the real one gave."""
-        write(directory / "nvme", NVME_PROGRAM.replace("ANSWERS", str(self.root / "cmd")))
-        (directory / "nvme").chmod(0o755)
 
     def _answer_after_format(self) -> None:
         lines = (self.root / "cmd/nvme-format-4k.txt").read_text().split("\n")

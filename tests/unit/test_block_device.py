@@ -7,11 +7,12 @@ from __future__ import annotations
 import json
 import os
 import shutil
+from types import SimpleNamespace
 
 import pytest
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils.block_device import memory_bytes, storage, storage_of
-from ansible_collections.pagesmith.innodb.tests.unit.hosts import CapturedHost, DrawnHost, mountinfo_line, run, unpack
+from ansible_collections.pagesmith.innodb.tests.unit.hosts import CapturedHost, DrawnHost, install_nvme, mountinfo_line, run, unpack, write
 
 MACHINES = ("qemu72-bullseye", "qemu72-bookworm", "qemu72-trixie", "qemu72-sid", "qemu10-trixie-atomic")
 # Kernels since 6.11 tell how much a device writes whole; those since 6.13 also through md and dm.
@@ -103,7 +104,7 @@ def test_atomic_writes(machine):
     assert look(machine, "/srv/mysql")["atomic_write_unit_bytes"] == through_lvm
 
 
-def test_without_nvme_cli(machine, monkeypatch):
+def test_without_nvme_cli(machine):
     facts = look(machine, machine.mount("NV4KN"))
     assert [(each["bytes"], each["in_use"]) for each in facts["lba_formats"]] == [(4096, True)]
     assert not facts["lba_formats_complete"]
@@ -113,7 +114,7 @@ def test_without_nvme_cli(machine, monkeypatch):
 
 
 def test_with_nvme_cli(machine, tmp_path, monkeypatch):
-    machine.install_nvme(tmp_path)
+    install_nvme(tmp_path, machine.root / "cmd")
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     for serial, sector in (("NV512E", 512), ("NV4KN", 4096), ("NV512N", 4096)):
         facts = look(machine, machine.mount(serial), run)
@@ -172,18 +173,12 @@ def test_no_sys_at_all(machine, tmp_path):
 
 def test_loop_device_and_bind_mount(tmp_path):
     root = unpack("host-loop", tmp_path)
-    host = CapturedHost.__new__(CapturedHost)
-    host.root, host.sys, host.proc = root, root / "sys", root / "proc"
     top = json.loads((root / "findmnt-real-O.json").read_text())["filesystems"][0]
-    (host.proc / "self").mkdir(parents=True)
-    (host.proc / "self/mountinfo").write_text("".join(map(mountinfo_line, [top, *top["children"]])))
+    write(root / "proc/self/mountinfo", "".join(map(mountinfo_line, [top, *top["children"]])))
+    host = SimpleNamespace(sys=root / "sys", proc=root / "proc")
     facts = look(host, "/srv/bed/mnt/d4ke/data")
-    assert (facts["file_system"], facts["device"], facts["logical_sector_bytes"], facts["physical_sector_bytes"]) == (
-        "xfs",
-        "loop0",
-        4096,
-        4096,
-    )
+    assert (facts["file_system"], facts["device"]) == ("xfs", "loop0")
+    assert (facts["logical_sector_bytes"], facts["physical_sector_bytes"]) == (4096, 4096)
     # The file is on no file system of this host.
     assert facts["kind"] == "virtual"
     assert [(each["type"], each["backing_file"]) for each in facts["stack"]] == [("loop", "/srv/bed/loop/d4k.img")]
@@ -276,6 +271,37 @@ def test_flags_that_are_believed_and_flags_that_are_not(drawn, place, vendor, mo
     drawn.mount("8:0", "/srv/data", "ext4", "/dev/sda")
     facts = look(drawn, "/srv/data")
     assert (facts["kind"], facts["rotational"], facts["model"]) == (expected, bool(rotational), model)
+
+
+@pytest.mark.parametrize(("name", "bus", "kind"), [("pmem0", None, "ssd"), ("zram0", "memory", "virtual"), ("rbd3", "network", "virtual")])
+def test_devices_without_a_controller(drawn, name, bus, kind):
+    drawn.device(name, "251:0", **FLASH)
+    drawn.mount("251:0", "/srv/data", "ext4", f"/dev/{name}")
+    facts = look(drawn, "/srv/data")
+    assert (facts["stack"][0]["bus"], facts["kind"]) == (bus, kind)
+
+
+def test_mirrored_nvme_has_what_both_members_have(drawn, tmp_path, monkeypatch):
+    """One member knows 4096 bytes as its worst format and uses it, the other as its best and does not."""
+    formats = {"nvme0n1": (1, [(9, 0), (12, 2)]), "nvme1n1": (1, [(12, 0), (9, 1), (13, 0)])}
+    for number, (name, (used, listed)) in enumerate(formats.items()):
+        drawn.device(name, f"259:{number}", f"pci0000:00/0000:00:0{number}.0/nvme/nvme{number}", **FLASH)
+        answer = {"flbas": used, "lbafs": [{"ms": 0, "ds": bits, "rp": worth} for bits, worth in listed]}
+        write(tmp_path / f"nvme-id-ns-{name}.json", json.dumps(answer))
+        write(tmp_path / f"nvme-id-ctrl-nvme{number}.json", json.dumps({"vwc": 6 + number}))
+    install_nvme(tmp_path, tmp_path)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    drawn.device("md0", "9:0", on=list(formats), md__level="raid1", **FLASH)
+    drawn.mount("9:0", "/srv/data", "ext4", "/dev/md0")
+    facts = look(drawn, "/srv/data", run)
+    assert facts["lba_formats"] == [
+        {"index": None, "bytes": 512, "metadata_bytes": 0, "in_use": False, "relative_performance": 1},
+        {"index": None, "bytes": 4096, "metadata_bytes": 0, "in_use": False, "relative_performance": 2},
+    ]
+    assert [disk["power_loss_protection"] for disk in facts["stack"][1:]] == [True, False]
+    assert facts["power_loss_protection"] is False
+    # Whatever the members write whole, an array may split.
+    assert facts["atomic_write_unit_bytes"] is None
 
 
 @pytest.mark.parametrize(
