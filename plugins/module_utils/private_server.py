@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from pathlib import Path
 
 from . import processes, session
 from .durable import private_directory
@@ -69,7 +70,8 @@ class PrivateServer:
         self.process = processes.spawn(self.command(), uid, self.error_log, bound=True)
         try:
             self.session().close()
-        except InnodbError as error:
+            Path(self.socket_dir, processes.ANSWERED).touch()
+        except (InnodbError, OSError) as error:
             errors = log_errors(self.error_log)
             self.stop()
             raise InnodbError(f"{self.title} did not start on {self.datadir}: {errors}") from error

@@ -23,6 +23,10 @@ Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
 SERVER_NAMES = ("mariadbd", "mysqld")
 POLL_SECONDS = 0.05
 PR_SET_PDEATHSIG = 1
+#: Beginning of the directories for sockets of private servers, and the file in one that tells that its server has answered.
+PRIVATE_SOCKETS = "/run/pagesmith-"
+ANSWERED = "answered"
+STARTING_SECONDS = 30
 
 
 def command_line(pid: int) -> list[str]:
@@ -138,15 +142,31 @@ def identity(uid: int) -> dict:
     return {"user": uid, "group": user.pw_gid, "extra_groups": os.getgrouplist(user.pw_name, user.pw_gid)}
 
 
+def never_answered(pid: int) -> bool:
+    """Whether a process is a private server that nobody, not even its starter, has talked to yet."""
+    prefix = f"--socket={PRIVATE_SOCKETS}"
+    sockets = [argument[len("--socket=") :] for argument in command_line(pid) if argument.startswith(prefix)]
+    return bool(sockets) and not os.path.exists(os.path.join(os.path.dirname(sockets[-1]), ANSWERED))
+
+
 def stop_pid(pid: int, seconds: float, alive: object = None) -> None:
-    """End a server with SIGTERM, which is its clean shutdown, and wait; InnodbError when it takes longer. Never SIGKILL."""
+    """End a server with SIGTERM, which is its clean shutdown, and wait; InnodbError when it takes longer.
+
+    SIGKILL is for a private server that never answered: told to end while it starts, MariaDB may wait for ever for a thread of
+    its own that has ended already (seen with 10.11). Nothing was written to it, and its next start recovers its files.
+    """
+    unused = never_answered(pid)
     try:
         os.kill(pid, signal.SIGTERM)
     except ProcessLookupError:
         return
-    deadline = time.monotonic() + seconds
+    deadline = time.monotonic() + (min(seconds, STARTING_SECONDS) if unused else seconds)
     while alive() if callable(alive) else _running(pid):
         if time.monotonic() > deadline:
+            if unused:
+                unused, deadline = False, time.monotonic() + seconds
+                os.kill(pid, signal.SIGKILL)
+                continue
             raise InnodbError(
                 f"the server (process {pid}) did not end within {seconds:.0f} s",
                 remedy="Wait for its shutdown (see its error log), then run again with a larger innodb_stop_timeout",

@@ -12,6 +12,7 @@ from typing import Any
 
 from .durable import private_directory, remove_file, sync_directory, write_file
 from .journal import Journal
+from .processes import PRIVATE_SOCKETS
 
 #: Enough for the records of a rollback and the option file.
 RESERVE_BYTES = 1 << 20
@@ -74,7 +75,7 @@ class WorkDirectory:
 
 def socket_directory(run_dir: str) -> str:
     """Where the socket of the private server with this directory lies, since the path of a socket must be short (108 bytes)."""
-    return f"/run/pagesmith-{hashlib.sha256(os.fsencode(run_dir)).hexdigest()[:16]}"
+    return f"{PRIVATE_SOCKETS}{hashlib.sha256(os.fsencode(run_dir)).hexdigest()[:16]}"
 
 
 def remove_run_dir(run_dir: str) -> None:

@@ -16,7 +16,7 @@ from typing import Any
 from content import read_content, require_equal
 from harness import CASES, PATIENCE, Sandbox, run
 
-from ansible_collections.pagesmith.innodb.plugins.module_utils import operations
+from ansible_collections.pagesmith.innodb.plugins.module_utils import operations, processes
 from ansible_collections.pagesmith.innodb.plugins.module_utils.private_server import PrivateServer
 
 DRIVER = Path(__file__).resolve().parent / "driver.py"
@@ -112,9 +112,12 @@ class Patient:
         assert not names, f"left, and nobody knows of it: {names}"
 
     def wait_for_end_of_private_servers(self, moment: str) -> None:
-        """The kernel tells a private server to end when its starter was killed; that takes it a moment."""
+        """The kernel tells a private server to end when its starter was killed; that takes it a moment.
+
+        One that is told while it starts may hang; the next run has to cope with it.
+        """
         deadline = time.monotonic() + PATIENCE
-        while self.server.servers():
+        while not all(map(processes.never_answered, self.server.servers())):
             assert time.monotonic() < deadline, f"killed at {moment}, the process has left {list(map(command_of, self.server.servers()))}"
             time.sleep(0.05)
 
