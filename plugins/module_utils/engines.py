@@ -66,6 +66,68 @@ ROWS = (
     Row("plugin_table", (MARIADB,), ANY, FOREVER, True),
     Row("gtid_slave_pos", (MARIADB,), (10, 0, 2), FOREVER, True),
     Row("replica_status", (MARIADB,), ANY, FOREVER, "SHOW ALL SLAVES STATUS"),
+    Row("replica_status", BOTH_MYSQL, ANY, (8, 0, 22), "SHOW SLAVE STATUS"),
+    Row("replica_status", BOTH_MYSQL, (8, 0, 22), FOREVER, "SHOW REPLICA STATUS"),
+    Row("replicas_registered", (MARIADB,), ANY, FOREVER, "SHOW SLAVE HOSTS"),
+    Row("replicas_registered", BOTH_MYSQL, ANY, (8, 0, 22), "SHOW SLAVE HOSTS"),
+    Row("replicas_registered", BOTH_MYSQL, (8, 0, 22), FOREVER, "SHOW REPLICAS"),
+    # Variables with the position in GTIDs and the mode, and the members of a replication group.
+    Row("gtid_variables", (MARIADB,), (10, 0, 2), FOREVER, ("gtid_current_pos", "gtid_strict_mode")),
+    Row("gtid_variables", BOTH_MYSQL, (5, 6), FOREVER, ("gtid_executed", "gtid_mode")),
+    Row("group_members", (MARIADB,), ANY, FOREVER, None),
+    Row("group_members", BOTH_MYSQL, ANY, (5, 7, 17), None),
+    Row("group_members", BOTH_MYSQL, (5, 7, 17), FOREVER, "SELECT * FROM performance_schema.replication_group_members"),
+    # How a session ends its own statements after a time. MySQL has it for SELECT alone.
+    Row("statement_limit", (MARIADB,), (10, 1, 1), FOREVER, "SET SESSION max_statement_time={seconds:.3f}"),
+    Row("statement_limit", BOTH_MYSQL, ANY, (5, 7, 8), None),
+    Row("statement_limit", BOTH_MYSQL, (5, 7, 8), FOREVER, "SET SESSION max_execution_time={milliseconds:.0f}"),
+    # Where a running server got the value of each variable: its own word for the place, and the option file if it tells.
+    Row(
+        "variable_origins",
+        (MARIADB,),
+        (10, 5),
+        FOREVER,
+        "SELECT variable_name AS name, global_value_origin AS origin, global_value_path AS path FROM information_schema.system_variables",
+    ),
+    Row(
+        "variable_origins",
+        (MARIADB,),
+        (10, 1),
+        (10, 5),
+        "SELECT variable_name AS name, global_value_origin AS origin, NULL AS path FROM information_schema.system_variables",
+    ),
+    Row("variable_origins", BOTH_MYSQL, ANY, (8, 0), None),
+    Row(
+        "variable_origins",
+        BOTH_MYSQL,
+        (8, 0),
+        FOREVER,
+        "SELECT variable_name AS name, variable_source AS origin, variable_path AS path FROM performance_schema.variables_info",
+    ),
+    # The beginning of the names of the tables in which InnoDB shows its own dictionary.
+    Row("dictionary_prefix", (MARIADB,), ANY, FOREVER, "innodb_sys_"),
+    Row("dictionary_prefix", BOTH_MYSQL, ANY, (8, 0), "innodb_sys_"),
+    Row("dictionary_prefix", BOTH_MYSQL, (8, 0), FOREVER, "innodb_"),
+    # Definitions lie in the server's dictionary, where they can be asked for without opening a table, and not in a file for each table.
+    Row("definitions_in_dictionary", (MARIADB,), ANY, FOREVER, False),
+    Row("definitions_in_dictionary", BOTH_MYSQL, ANY, (8, 0), False),
+    Row("definitions_in_dictionary", BOTH_MYSQL, (8, 0), FOREVER, True),
+    # The numbers of the tablespaces that are encrypted.
+    Row(
+        "encrypted_spaces",
+        (MARIADB,),
+        (10, 1, 3),
+        FOREVER,
+        "SELECT space FROM information_schema.innodb_tablespaces_encryption WHERE encryption_scheme<>0",
+    ),
+    Row("encrypted_spaces", BOTH_MYSQL, ANY, (8, 0), None),
+    Row(
+        "encrypted_spaces",
+        BOTH_MYSQL,
+        (8, 0),
+        FOREVER,
+        "SELECT space FROM information_schema.innodb_tablespaces WHERE encryption='Y'",
+    ),
     # History of system-versioned tables can be written by a client.
     Row("history_loadable", (MARIADB,), ANY, (10, 11), False),
     Row("history_loadable", (MARIADB,), (10, 11), FOREVER, True),
