@@ -34,6 +34,8 @@ REPORTED = (
     "removed",
     "msg",
 )
+#: What a task's result has beside that of its module.
+OF_THE_TASK = ("changed", "failed", "invocation", "warnings", "deprecations", "ansible_facts")
 SECONDS_PER_DAY = 86400
 
 
@@ -45,6 +47,21 @@ def migration_report(result: dict[str, Any], host: str) -> dict[str, Any]:
     kept = report.get("retained_directory")
     report["undo"] = f"ansible-playbook pagesmith.innodb.rollback -i INVENTORY --limit {host}" if kept else None
     return report
+
+
+def assessment(
+    host: str,
+    facts: dict[str, Any] | None = None,
+    rehearsal: dict[str, Any] | None = None,
+    decision: dict[str, Any] | None = None,
+    error: str = "",
+) -> dict[str, Any]:
+    """The report of a host that was assessed, from the results of the modules; with an error, that and what was found before it."""
+    report: dict[str, Any] = {"host": host, "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
+    for name, result in {"facts": facts, "rehearsal": rehearsal, "decision": decision}.items():
+        if result and not result.get("failed") and not result.get("skipped"):
+            report[name] = {key: value for key, value in result.items() if key not in OF_THE_TASK}
+    return {**report, "error": error} if error else report
 
 
 def migration_summary(result: dict[str, Any]) -> list[str]:
@@ -98,4 +115,4 @@ class FilterModule:
     """The filters of this file."""
 
     def filters(self) -> dict[str, Any]:
-        return {"migration_report": migration_report, "migration_summary": migration_summary, "drift": drift}
+        return {"migration_report": migration_report, "migration_summary": migration_summary, "drift": drift, "assessment": assessment}

@@ -7,7 +7,7 @@ from __future__ import annotations
 import pytest
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.pagesmith.innodb.plugins.filter.reports import FilterModule, drift, migration_report, migration_summary
+from ansible_collections.pagesmith.innodb.plugins.filter.reports import FilterModule, assessment, drift, migration_report, migration_summary
 
 DAY = 86400
 NOW = 100.0 * DAY
@@ -79,7 +79,7 @@ def test_report_of_what_came_to_nothing(result):
 
 
 def test_filters():
-    assert set(FilterModule().filters()) == {"migration_report", "migration_summary", "drift"}
+    assert set(FilterModule().filters()) == {"migration_report", "migration_summary", "drift", "assessment"}
 
 
 @pytest.mark.parametrize(
@@ -97,3 +97,18 @@ def test_filters():
 )
 def test_summary(result, text):
     assert text in " ".join(migration_summary(result))
+
+
+def test_assessment_has_what_the_modules_said_and_nothing_of_ansible():
+    facts = {"engine": "mariadb", "changed": False, "failed": False, "invocation": {"module_args": {"login_password": "x"}}}
+    report = assessment("db1", facts=facts, rehearsal={"skipped": True}, decision={"recommended": 8192})
+    assert {key: value for key, value in report.items() if key != "date"} == {
+        "host": "db1",
+        "facts": {"engine": "mariadb"},
+        "decision": {"recommended": 8192},
+    }
+
+
+def test_assessment_that_failed_has_the_error_and_what_was_found_before():
+    report = assessment("db1", facts={"engine": "mariadb"}, rehearsal={"failed": True, "msg": "no space"}, error="no space")
+    assert (report["facts"], report["error"], "rehearsal" in report) == ({"engine": "mariadb"}, "no space", False)
