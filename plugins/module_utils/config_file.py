@@ -15,9 +15,10 @@ from .errors import UNCHANGED, InnodbError
 from .instance import Instance, InstanceSpec, find_instance
 from .journal import UNFINISHED
 from .option_file import drop_in_path, overridden, read_option_file
+from .option_rows import LISTS
+from .option_values import canonical
 from .processes import Run
-from .server_config import FILE_MODE, PAGE_SIZE, Mismatch, canonical, read_back
-from .server_options import LISTS
+from .server_config import FILE_MODE, PAGE_SIZE, Mismatch, read_back
 from .session import Login, Session, connect
 from .work_directory import WorkDirectory
 

@@ -17,10 +17,12 @@ from .durable import private_directory, remove_file, write_file
 from .errors import InnodbError
 from .instance import Instance
 from .layout import Paths
+from .option_choices import least_pool_bytes
 from .option_file import Options, Setting, drop_in_path, normalise, parse_help, parse_text, read_option_file
+from .option_rows import LISTS
+from .option_values import MIB, canonical, parse_bytes
 from .private_server import PrivateServer, private_options
 from .processes import Run
-from .server_options import LISTS, MIB, least_pool_bytes, parse_bytes
 from .session import Login, Session
 
 FILE_MODE = 0o644
@@ -33,7 +35,6 @@ PAGE_SIZE = "innodb_page_size"
 ROUNDED = {POOL: ("innodb_buffer_pool_chunk_size", "innodb_buffer_pool_instances")}
 LEAST_STEP_BYTES = MIB
 
-SWITCH_WORDS = {"on": "1", "true": "1", "yes": "1", "off": "0", "false": "0", "no": "0"}
 COMPLAINT = re.compile(r"\[(?:Warning|ERROR)\]|adjusted|ignored|removed|deprecated|unknown variable", re.IGNORECASE)
 #: A line that tells what an option that was taken does to something else: accounts by host name under skip_name_resolve.
 CONSEQUENCE = re.compile(r"in --[\w-]+ mode")
@@ -70,19 +71,6 @@ def asked_for(content: str, groups: Sequence[str]) -> list[Setting]:
     settings = parse_text(content, "", groups, refuse)
     last = {setting.name: setting.line for setting in settings}
     return [setting for setting in settings if setting.name in LISTS or last[setting.name] == setting.line]
-
-
-def canonical(value: str) -> str:
-    """A value in the form in which two spellings of it are equal: C(8k) and 8192, C(ON) and 1, 0.5 and 0.500000."""
-    value = value.strip().lower()
-    if value in SWITCH_WORDS:
-        return SWITCH_WORDS[value]
-    size = parse_bytes(value)
-    if size is not None:
-        return str(size)
-    if re.fullmatch(r"-?\d+\.\d*", value):
-        return f"{float(value):g}"
-    return value.rstrip("/")
 
 
 def equal(asked: str, actual: str) -> bool:
