@@ -1,0 +1,212 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""Draws the plots of a host with matplotlib. Everything is in points; a plot is as wide as a column of the page."""
+
+from __future__ import annotations
+
+import io
+import warnings
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
+
+from .figures import BEST, NOW, OTHER, Bar, Holding, Limit, TableBars, Widths
+from .svg import INKS
+from .units import bytes_text, count_text, ratio_text, share_text, size_text
+
+WIDTH = 360
+LINE = 17
+TEXT_SIZE = 12
+SMALL_TEXT_SIZE = 11
+BAR_HEIGHT = 0.68
+LEFT_MARGIN = 34
+VALUE_MARGIN = 118
+POINTS_PER_INCH = 72
+NAME_LENGTH = 46
+#: Limits whose lines would lie closer than this share get one label.
+CLOSE = 0.12
+TICKS = tuple(4**power for power in range(3, 9))
+
+LIMIT_STYLES = {
+    BEST: {"color": INKS["best"], "linewidth": 2.2},
+    NOW: {"color": INKS["ink"], "linewidth": 1.4},
+    OTHER: {"color": INKS["ink"], "linewidth": 1, "dashes": (3, 2)},
+}
+
+SETTINGS = {
+    # Text stays text, and the same numbers give the same bytes.
+    "svg.fonttype": "none",
+    "svg.hashsalt": "pagesmith.innodb",
+    # A dollar sign in the name of a table begins no formula.
+    "text.parse_math": False,
+    "font.size": TEXT_SIZE,
+}
+
+
+@contextmanager
+def library() -> Iterator[tuple[type, type]]:
+    """The classes Figure and FigureCanvasSVG of matplotlib, with our settings and not those of the user."""
+    try:
+        import matplotlib
+        from matplotlib.backends.backend_svg import FigureCanvasSVG
+        from matplotlib.figure import Figure
+    except ImportError as error:
+        raise InnodbError(
+            f"The plots need the Python library matplotlib on the controller, and it cannot be loaded: {error}",
+            remedy="Install it for the Python that runs Ansible, with 'python3 -m pip install matplotlib' or the package"
+            " python3-matplotlib, or set 'plots: false' for pages without plots",
+        ) from error
+    with matplotlib.rc_context(), warnings.catch_warnings():
+        # Only measuring needs a font with the characters of every name; the browser draws them with its own fonts.
+        warnings.filterwarnings("ignore", message="Glyph .* missing from font", category=UserWarning)
+        matplotlib.rcdefaults()
+        matplotlib.rcParams.update(SETTINGS)
+        yield Figure, FigureCanvasSVG
+
+
+def draw(kind: str, data: Any) -> bytes:
+    """The drawing of a plot as an SVG document. kind is a key of PLOTS."""
+    with library() as (figure_class, canvas_class):
+        figure = figure_class()
+        canvas_class(figure)
+        PLOTS[kind](figure, data)
+        target = io.BytesIO()
+        figure.savefig(target, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
+    return target.getvalue()
+
+
+def axes(figure: Any, height: float, left: float, right: float, top: float, bottom: float) -> Any:
+    """Axes with these margins in a figure of this height, without a frame."""
+    figure.set_size_inches(WIDTH / POINTS_PER_INCH, height / POINTS_PER_INCH)
+    box = (left / WIDTH, bottom / height, (WIDTH - left - right) / WIDTH, (height - top - bottom) / height)
+    ax = figure.add_axes(box)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0, colors=INKS["soft"], labelsize=SMALL_TEXT_SIZE)
+    return ax
+
+
+def lines(figure: Any, count: int, right: float, longest: float) -> Any:
+    """Axes for count lines from the top down, on which bars start at the left; longest: the value as long as the axes are wide."""
+    ax = axes(figure, count * LINE + 6, LEFT_MARGIN, right, 3, 3)
+    ax.set_ylim(count - 0.5, -0.5)
+    ax.set_xlim(0, longest or 1)
+    ax.set_xticks([])
+    return ax
+
+
+def label_lines(ax: Any, places: list[float], sizes: list[int]) -> None:
+    """Write the page sizes to the left of their lines."""
+    ax.set_yticks(places, [size_text(size) for size in sizes])
+
+
+def write(ax: Any, x: float, y: float, text: str, **more: Any) -> None:
+    """Text to the right of a value."""
+    ax.annotate(text, (x, y), (6, 0), textcoords="offset points", va="center_baseline", annotation_clip=False, color=INKS["ink"], **more)
+
+
+def heading(ax: Any, y: float, text: str) -> None:
+    """Text on a line of its own, from the left edge of the figure."""
+    ax.annotate(text, (0, y), (-LEFT_MARGIN, 0), textcoords="offset points", va="center_baseline", annotation_clip=False, color=INKS["ink"])
+
+
+def shortened(name: str) -> str:
+    """The name with its middle left out when it is longer than a line."""
+    half = NAME_LENGTH // 2 - 1
+    return name if len(name) <= NAME_LENGTH else f"{name[:half]}…{name[-half:]}"
+
+
+def draw_bars(ax: Any, bars: list[Bar], places: list[float]) -> None:
+    ax.barh(places, [bar.value for bar in bars], BAR_HEIGHT, color=[INKS[bar.role] for bar in bars])
+    for bar, place in zip(bars, places):
+        if bar.error:
+            ax.plot([max(bar.value - bar.error, 0), bar.value + bar.error], [place, place], color=INKS["ink"], linewidth=1.2)
+
+
+def draw_tables(figure: Any, groups: list[TableBars]) -> None:
+    """For each table its name, and below it a bar for each page size."""
+    count = sum(len(group.bars) + 1 for group in groups) + (len(groups) - 1) * 0.4
+    ax = lines(figure, count, VALUE_MARGIN, max(bar.value + bar.error for group in groups for bar in group.bars))
+    top, places, sizes = 0.0, [], []
+    for group in groups:
+        heading(ax, top, shortened(group.name))
+        own = [top + 1 + number for number in range(len(group.bars))]
+        draw_bars(ax, group.bars, own)
+        for bar, place in zip(group.bars, own):
+            error = f" ± {bytes_text(bar.error)}" if bar.error else ""
+            write(ax, bar.value + bar.error, place, bytes_text(bar.value) + error, size=SMALL_TEXT_SIZE)
+        places += own
+        sizes += [bar.size for bar in group.bars]
+        top = own[-1] + 1.4
+    label_lines(ax, places, sizes)
+
+
+def draw_pool(figure: Any, holdings: list[Holding]) -> None:
+    """For each page size a bar of all data, filled as far as the pool holds it, and a line of words above it."""
+    count = len(holdings) * 2.6 - 0.6
+    ax = lines(figure, count, 6, max(item.data_bytes for item in holdings))
+    for number, item in enumerate(holdings):
+        top = number * 2.6
+        heading(
+            ax,
+            top,
+            f"{share_text(item.share)} of {bytes_text(item.data_bytes)}, in {count_text(item.pages)} pages of {size_text(item.size)}",
+        )
+        ax.barh([top + 1], [item.data_bytes], BAR_HEIGHT, facecolor="none", edgecolor=INKS[item.role], linewidth=1.2, clip_on=False)
+        ax.barh([top + 1], [item.held_bytes], BAR_HEIGHT, color=INKS[item.role])
+    label_lines(ax, [number * 2.6 + 1 for number in range(len(holdings))], [item.size for item in holdings])
+
+
+def draw_amplification(figure: Any, bars: list[Bar]) -> None:
+    """A bar for each page size, and a line where today's is."""
+    longest = max(1.05, *(bar.value for bar in bars))
+    ax = lines(figure, len(bars) + 1.2, VALUE_MARGIN / 2, longest)
+    places = [number + 1.2 for number in range(len(bars))]
+    draw_bars(ax, bars, places)
+    for bar, place in zip(bars, places):
+        write(ax, bar.value, place, ratio_text(bar.value), size=SMALL_TEXT_SIZE)
+    ax.plot([1, 1], [0.5, len(bars) + 0.7], color=INKS["ink"], linewidth=1, dashes=(3, 2))
+    ax.text(1, 0, "as today", ha="center", va="center_baseline", color=INKS["soft"], size=SMALL_TEXT_SIZE)
+    label_lines(ax, places, [bar.size for bar in bars])
+
+
+def draw_widths(figure: Any, widths: Widths) -> None:
+    """A histogram over a logarithmic axis, with an upright line at each limit."""
+    ax = axes(figure, 220, LEFT_MARGIN, 16, 42, 40)
+    ax.set_xscale("log", base=2)
+    ax.set_xlim(widths.edges[0], widths.edges[-1])
+    ax.set_ylim(0, max(widths.counts) * 1.05)
+    ax.grid(axis="y", color=INKS["grid"], linewidth=0.8)
+    ax.set_axisbelow(True)
+    ax.stairs(widths.counts, widths.edges, fill=True, color=INKS[OTHER])
+    ax.set_xticks(TICKS, [bytes_text(tick) for tick in TICKS])
+    ax.minorticks_off()
+    ax.yaxis.get_major_locator().set_params(integer=True, nbins=4)
+    ax.set_xlabel("declared bytes of a row", color=INKS["soft"], size=SMALL_TEXT_SIZE, labelpad=6)
+    above = ax.get_xaxis_transform()
+    ax.text(0, 1.16, "tables", transform=ax.transAxes, ha="right", color=INKS["soft"], size=SMALL_TEXT_SIZE)
+    ax.text(0.99, 1.16, "largest record by page size", transform=ax.transAxes, ha="right", color=INKS["soft"], size=SMALL_TEXT_SIZE)
+    for limit in widths.limits:
+        ax.plot([limit.limit_bytes] * 2, [0, 1], transform=above, **LIMIT_STYLES[limit.role])
+    for place, label in limit_labels(widths.limits):
+        ax.text(place, 1.04, label, transform=above, ha="center", color=INKS["ink"], size=SMALL_TEXT_SIZE)
+
+
+def limit_labels(limits: list[Limit]) -> list[tuple[float, str]]:
+    """Where the page sizes are written over their lines; lines that lie close to one another share a label."""
+    labels: list[tuple[float, str]] = []
+    for limit in sorted(limits, key=lambda limit: (limit.limit_bytes, limit.size)):
+        if labels and limit.limit_bytes < labels[-1][0] * (1 + CLOSE):
+            labels[-1] = (labels[-1][0], f"{labels[-1][1]}, {size_text(limit.size)}")
+        else:
+            labels.append((limit.limit_bytes, size_text(limit.size)))
+    return labels
+
+
+PLOTS = {
+    "tables": draw_tables,
+    "pool": draw_pool,
+    "amplification": draw_amplification,
+    "widths": draw_widths,
+}
