@@ -4,9 +4,11 @@
 
 from __future__ import annotations
 
+import glob
 import os
+import stat
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from . import page_size
@@ -14,7 +16,7 @@ from .durable import remove_file, write_file
 from .errors import UNCHANGED, InnodbError
 from .instance import Instance, InstanceSpec, find_instance
 from .journal import UNFINISHED
-from .option_file import drop_in_path, overridden, read_option_file
+from .option_file import drop_in_name, drop_in_path, include_directive, overridden, read_option_file
 from .option_rows import LISTS
 from .option_values import canonical
 from .processes import Run
@@ -26,13 +28,12 @@ DEFAULT_PAGE_SIZE = 16384
 
 
 @dataclass(frozen=True)
-class Change:
-    """What becomes of our option file. before: its content now, None when there is none. size: page size in bytes of the data."""
+class Edit:
+    """What becomes of one file. before: its content now, None when there is none; after: None when it goes."""
 
     path: str
     before: str | None
-    after: str
-    size: int
+    after: str | None
 
     @property
     def changes(self) -> bool:
@@ -40,34 +41,91 @@ class Change:
 
     def diff(self) -> dict[str, str]:
         """The change as Ansible shows it."""
-        return {"before_header": self.path, "after_header": self.path, "before": self.before or "", "after": self.after}
+        return {"before_header": self.path, "after_header": self.path, "before": self.before or "", "after": self.after or ""}
+
+    def undone(self) -> Edit:
+        return Edit(self.path, self.after, self.before)
 
 
-def plan(instance: Instance, content: str) -> Change:
+@dataclass(frozen=True)
+class Change:
+    """What becomes of our option file and, where it needs a line of its own for that, of the file that includes it.
+
+    size: page size in bytes of the data.
+    """
+
+    own: Edit
+    size: int
+    include: Edit | None = None
+
+    @property
+    def path(self) -> str:
+        return self.own.path
+
+    @property
+    def after(self) -> str:
+        return self.own.after or ""
+
+    @property
+    def changes(self) -> bool:
+        return any(edit.changes for edit in self.edits)
+
+    @property
+    def edits(self) -> list[Edit]:
+        """In the order in which they are made: what is included must be there."""
+        return [self.own, *([self.include] if self.include else [])]
+
+    def diff(self) -> list[dict[str, str]]:
+        return [edit.diff() for edit in self.edits]
+
+
+def plan(instance: Instance, content: str, add_include: bool = False) -> Change:
     """The change, without making it; InnodbError when the file has no place, would not count, or would not fit the data."""
-    path = drop_in_path(instance.options, instance.group_suffix)
-    if path is None:
-        raise InnodbError(
-            "the option files of the server include no directory where an option file of ours could be put",
-            remedy="Add a line '!includedir DIRECTORY' at the end of the server's option file",
-        )
+    path, include = find_place(instance, add_include)
     if not os.path.isdir(instance.datadir):
         raise InnodbError(f"the data directory {instance.datadir} does not exist", remedy="Install and initialise the server first")
-    require_page_size(instance, path, content)
-    require_last(instance, path, content)
-    size = instance.page_size_of_files() or page_size_asked(instance, path, content)
-    return Change(path, read_option_file(path) if os.path.exists(path) else None, content, size)
+    contents = {path: content, **({include.path: include.after} if include else {})}
+    require_page_size(instance, contents)
+    require_last(instance, path, contents)
+    size = instance.page_size_of_files() or page_size_asked(instance, contents)
+    return Change(Edit(path, read_option_file(path) if os.path.exists(path) else None, content), size, include)
 
 
-def page_size_asked(instance: Instance, path: str, content: str) -> int:
-    """Page size in bytes that the server would be started with."""
-    asked = [setting.value for setting in instance.options.reread({path: content}) if setting.name == PAGE_SIZE]
+def find_place(instance: Instance, add_include: bool) -> tuple[str, Edit | None]:
+    """Where our option file belongs, and the line that another one needs for that; InnodbError when nobody allows that line."""
+    path = drop_in_path(instance.options, instance.group_suffix)
+    if path:
+        return path, None
+    directive = include_directive(instance.options, instance.defaults_file)
+    if directive is None:
+        raise InnodbError("the server has no option file", remedy="Make one, such as /etc/my.cnf, with a line '!includedir /etc/my.cnf.d'")
+    file, directory = directive
+    line = f"!includedir {directory}"
+    if not add_include:
+        raise InnodbError(
+            "the option files of the server include no directory where an option file of ours could be put",
+            remedy=f"Make the directory {directory} and add the line '{line}' at the end of {file}, or allow it with add_include",
+        )
+    strangers = sorted(glob.glob(os.path.join(glob.escape(directory), "*.cnf")))
+    if strangers:
+        raise InnodbError(
+            f"the server does not read {directory} now, and would also read {', '.join(strangers)} from there",
+            remedy=f"Move them away, or include another directory at the end of {file} yourself",
+        )
+    before = read_option_file(file)
+    end = "" if before.endswith("\n") or not before else "\n"
+    return drop_in_name(directory, instance.group_suffix), Edit(file, before, f"{before}{end}{line}\n")
+
+
+def page_size_asked(instance: Instance, contents: dict[str, str]) -> int:
+    """Page size in bytes that the server would be started with, with these contents of option files by path."""
+    asked = [setting.value for setting in instance.options.reread(contents) if setting.name == PAGE_SIZE]
     return page_size.parse(asked[-1]) if asked else DEFAULT_PAGE_SIZE
 
 
-def require_page_size(instance: Instance, path: str, content: str) -> None:
-    """InnodbError when the file asks for another page size than the data has."""
-    found, asked = instance.page_size_of_files(), page_size_asked(instance, path, content)
+def require_page_size(instance: Instance, contents: dict[str, str]) -> None:
+    """InnodbError when the option files ask for another page size than the data has."""
+    found, asked = instance.page_size_of_files(), page_size_asked(instance, contents)
     if found and found != asked:
         raise InnodbError(
             f"the data directory {instance.datadir} has {page_size.label(found)} pages and can't be started with"
@@ -76,11 +134,11 @@ def require_page_size(instance: Instance, path: str, content: str) -> None:
         )
 
 
-def require_last(instance: Instance, path: str, content: str) -> None:
+def require_last(instance: Instance, path: str, contents: dict[str, str]) -> None:
     """InnodbError when a later line, or the command line, sets one of our options to something else."""
     lost = [
         f"{winner.file}{f':{winner.line}' if winner.line else ''} sets {winner.name}={winner.value} after our {own.name}={own.value}"
-        for own, winner in overridden(instance.options, path, content)
+        for own, winner in overridden(instance.options, path, contents[path], contents)
         if own.name not in LISTS and canonical(own.value) != canonical(winner.value)
     ]
     if lost:
@@ -109,12 +167,15 @@ def restart_pending(instance: Instance, path: str) -> bool:
     return pid is not None and os.path.exists(path) and time.time() - os.stat(path).st_mtime < process_age_seconds(pid)
 
 
-def put(path: str, content: str | None) -> None:
-    """Write our option file, or remove it."""
-    if content is None:
-        remove_file(path)
-    else:
-        write_file(path, content, FILE_MODE)
+def put(edits: Iterable[Edit]) -> None:
+    """Write files, or remove them. One that is there keeps its mode; a directory that is missing is made."""
+    for edit in edits:
+        if edit.after is None:
+            remove_file(edit.path)
+        elif edit.changes:
+            os.makedirs(os.path.dirname(edit.path), 0o755, exist_ok=True)
+            mode = stat.S_IMODE(os.stat(edit.path).st_mode) if edit.before is not None else FILE_MODE
+            write_file(edit.path, edit.after, mode)
 
 
 @dataclass(frozen=True)
@@ -153,8 +214,8 @@ class Restart:
 
 
 def _put_back(change: Change) -> str:
-    put(change.path, change.before)
-    return "The file was removed again" if change.before is None else "The old file was put back"
+    put(edit.undone() for edit in reversed(change.edits))
+    return "The file was removed again" if change.own.before is None else "The old file was put back"
 
 
 def require_identity(session: Session, instance: Instance) -> None:

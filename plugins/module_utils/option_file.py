@@ -6,8 +6,10 @@ from __future__ import annotations
 
 import glob
 import os
+import pwd
 import re
-from collections.abc import Sequence
+import tempfile
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Callable, NamedTuple
 
@@ -180,16 +182,20 @@ def default_arguments(defaults_file: str | None, group_suffix: str | None) -> li
 
 
 def read_options(run: Run, program: str, defaults_file: str | None, group_suffix: str | None, arguments: Sequence[str]) -> Options:
-    """The options of the instance that C(program) would be with these arguments; the server program is asked itself."""
+    """The options of the instance that C(program) would be with these arguments; the server program is asked itself.
+
+    A server that lists its options makes and removes a file in its data directory, and so changes it; it is handed an empty one.
+    """
     if defaults_file and not os.path.isfile(defaults_file):
         raise InnodbError(f"the option file {defaults_file} does not exist", remedy="Correct innodb_instance.defaults_file")
-    command = [program, *default_arguments(defaults_file, group_suffix), *arguments, "--verbose", "--help"]
-    code, out, err = run(command)
+    command = [program, *default_arguments(defaults_file, group_suffix), *arguments]
+    with tempfile.TemporaryDirectory(prefix="pagesmith-options-") as scratch:
+        code, out, err = run([*command, f"--datadir={scratch}", "--verbose", "--help"])
     if code != 0:
         last = (err.strip() or out.strip() or "no message").splitlines()[-1]
         raise InnodbError(
             f"{program} does not accept its own option files: {last}",
-            remedy=f"Run '{' '.join(command[:-2])} --help' and correct what it names",
+            remedy=f"Run '{' '.join(command)} --help' and correct what it names",
         )
     files, groups, values = parse_help(out)
     if group_suffix:
@@ -199,7 +205,28 @@ def read_options(run: Run, program: str, defaults_file: str | None, group_suffix
     roots = [path for path in paths if os.path.exists(path)]
     settings = [setting for path in roots for setting in reader.read(path)]
     given = dict(normalise(*_split_argument(argument)) for argument in arguments)
+    places = [setting.value for setting in settings if setting.name == "datadir"] + [given[name] for name in given if name == "datadir"]
+    datadir = places[-1] if places else default_datadir(run, program)
+    values = {name: _moved(value, scratch, datadir.rstrip("/")) for name, value in values.items()}
     return Options(values, settings, reader.files, reader.directories, roots, groups, given)
+
+
+def _moved(value: str | None, scratch: str, datadir: str) -> str | None:
+    """A value as it is in the real data directory: some are paths below it."""
+    return datadir + value[len(scratch) :] if value == scratch or (value or "").startswith(f"{scratch}/") else value
+
+
+def default_datadir(run: Run, program: str) -> str:
+    """The data directory of a server whose option files name none. It is asked as somebody who may not write there."""
+    nobody = ["setpriv", "--reuid=nobody", f"--regid={pwd.getpwnam('nobody').pw_gid}", "--clear-groups"] if os.geteuid() == 0 else []
+    code, out, err = run([*nobody, program, "--no-defaults", "--verbose", "--help"])
+    datadir = parse_help(out)[2].get("datadir") if code == 0 else None
+    if not datadir:
+        raise InnodbError(
+            f"{program} does not tell its default data directory: {(err.strip() or 'no message').splitlines()[-1]}",
+            remedy="Set datadir in the server's option file",
+        )
+    return datadir
 
 
 def _split_argument(argument: str) -> tuple[str, str | None]:
@@ -209,15 +236,31 @@ def _split_argument(argument: str) -> tuple[str, str | None]:
 
 def drop_in_path(options: Options, group_suffix: str | None) -> str | None:
     """Where our drop-in belongs so that the server reads it last: the last included directory; None when there is none."""
-    if not options.directories:
-        return None
+    return drop_in_name(options.directories[-1], group_suffix) if options.directories else None
+
+
+def drop_in_name(directory: str, group_suffix: str | None) -> str:
+    """The path of our drop-in in a directory: a name that sorts after what packages and people call theirs."""
     suffix = re.sub(r"[^A-Za-z0-9_-]", "-", group_suffix or "")
-    return os.path.join(options.directories[-1], f"{DROP_IN_PREFIX}{suffix}.cnf")
+    return os.path.join(directory, f"{DROP_IN_PREFIX}{suffix}.cnf")
 
 
-def overridden(options: Options, drop_in: str, content: str) -> list[tuple[Setting, Setting]]:
-    """Options of our drop-in that another line or the command line sets later: pairs of (ours, the one that wins)."""
-    settings = options.reread({drop_in: content})
+def include_directive(options: Options, defaults_file: str | None) -> tuple[str, str] | None:
+    """The option file that may include a directory for our drop-in, and the directory; None when the server has no option file.
+
+    That is the file the instance is started with, else the last one that is not a user's own.
+    """
+    home = os.path.expanduser("~/")
+    files = [defaults_file] if defaults_file else [root for root in options.roots if not root.startswith(home)]
+    return (files[-1], f"{files[-1]}.d") if files else None
+
+
+def overridden(options: Options, drop_in: str, content: str, others: Mapping[str, str] | None = None) -> list[tuple[Setting, Setting]]:
+    """Options of our drop-in that another line or the command line sets later: pairs of (ours, the one that wins).
+
+    others: contents by path of further files as they will be.
+    """
+    settings = options.reread({**(others or {}), drop_in: content})
     last = {setting.name: setting for setting in settings}
     last.update({name: Setting(name, value, "the command line of the server", 0) for name, value in options.arguments.items()})
     ours = [setting for setting in settings if setting.file == drop_in]

@@ -159,7 +159,8 @@ def candidate_problems(run: Run, instance: Instance, paths: Paths, content: str,
     with _scratch(instance, paths, directory) as scratch:
         defaults_file = mirror(instance.options, drop_in, content, os.path.join(directory, COPIES))
         trial = replace(instance, defaults_file=defaults_file)
-        code, out, err = run([*trial.command, "--verbose", "--help"])
+        # Listing its options, a server makes and removes a file in its data directory.
+        code, out, err = run([*trial.command, f"--datadir={directory}", "--verbose", "--help"])
         problems = complaints(err, {setting.name for setting in settings})
         if code != 0 or (problems and ERROR_MARK in err):
             errors = [line.partition(ERROR_MARK)[2].strip() for line in err.splitlines() if ERROR_MARK in line]
@@ -194,7 +195,7 @@ def _trial(trial: Instance, scratch: Paths, directory: str, settings: list[Setti
 
 def _memory_limits(instance: Instance, size: int) -> list[str]:
     """Options that keep a server small beside the live one."""
-    return [f"--innodb-buffer-pool-size={2 * least_pool_bytes(instance.engine, size)}", *rehearsal.SCRATCH_OPTIONS]
+    return [f"--innodb-buffer-pool-size={2 * least_pool_bytes(instance.engine, size)}", *instance.engine.trait("scratch_options")]
 
 
 def _limits(instance: Instance, size: int, values: Mapping[str, str | None]) -> list[str]:

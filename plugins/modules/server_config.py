@@ -29,6 +29,13 @@ options:
       - When it does not start with the new file, the old one is put back, the server is started with that, and the module fails.
     type: bool
     default: false
+  add_include:
+    description:
+      - Whether the server's option file may be given a line C(!includedir) for a directory of its own name with C(.d) behind it,
+        when it includes no directory, as on cPanel or with a defaults file of one's own.
+      - Without that the module refuses, and says which line to add where.
+    type: bool
+    default: false
   work_dir:
     description:
       - Where migrations keep their journal on the host.
@@ -132,8 +139,7 @@ def carry_out(module: AnsibleModule, instance: Instance, work: WorkDirectory, ch
     restarter = config_file.Restart(ansible_adapter.runner(module), spec, module.params["stop_timeout"], module.params["start_timeout"])
     work.create(instance.owner()[1])
     with locked(work.path):
-        if change.changes:
-            config_file.put(change.path, change.after)
+        config_file.put(change.edits)
         return restarter.into(instance, change) if restart else instance
 
 
@@ -143,7 +149,7 @@ def configure(module: AnsibleModule) -> dict:
     instance = find_instance(ansible_adapter.runner(module), ansible_adapter.instance_spec(module.params))
     work = WorkDirectory(module.params["work_dir"], instance.name)
     config_file.require_no_migration(work, lock_held(work.path))
-    change = config_file.plan(instance, module.params["content"])
+    change = config_file.plan(instance, module.params["content"], module.params["add_include"])
     if change.changes:
         require_accepted(module, instance, change)
     running = instance.running()
@@ -173,6 +179,7 @@ def main() -> None:
         argument_spec={
             "content": {"type": "str", "required": True},
             "restart": {"type": "bool", "default": False},
+            "add_include": {"type": "bool", "default": False},
             "work_dir": {"type": "path", "default": operations.DEFAULT_WORK_DIR},
             "stop_timeout": {"type": "int", "default": 600},
             "start_timeout": {"type": "int", "default": 900},

@@ -63,6 +63,7 @@ class Host(Sandbox):
         """The result of the module."""
         arguments = {"content": content, "work_dir": str(self.work), "instance": self.instance_option, **options}
         done = self.ansible("ansible", "localhost", "-m", "pagesmith.innodb.server_config", "-a", json.dumps(arguments), *flags)
+        self.shown = done.stdout
         _head, arrow, result = done.stdout.partition("=> ")
         assert arrow, done.stdout + done.stderr
         return {**json.loads(result), "failed": done.returncode != 0}
@@ -256,3 +257,75 @@ def test_an_instance_with_a_group_suffix():
         assert host.variable("innodb_io_capacity") == "700"
         other = host.configure("[mysqld1]\ninnodb_io_capacity=700\n")
         assert other["failed"] and "sets nothing in a group" in other["msg"]
+
+
+def untouched(directory: Path) -> dict[str, tuple]:
+    """The directory and all that is in it, with what changes when it is touched."""
+    found = {}
+    for path in [directory, *directory.rglob("*")]:
+        status = path.lstat()
+        found[str(path)] = (status.st_mode, status.st_uid, status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino)
+    return found
+
+
+def test_check_mode_leaves_the_data_directory_and_the_option_files_as_they_are(host):
+    host.stop()
+    before = untouched(host.datadir), untouched(host.include), host.option_file.stat()
+    assert host.configure(CONTENT, "--check", restart=True)["changed"]
+    assert (untouched(host.datadir), untouched(host.include), host.option_file.stat()) == before
+    host.start()
+    # A running server writes its files, but makes and removes none without being asked.
+    status = host.datadir.stat()
+    assert host.configure(CONTENT, "--check", restart=True)["restarted"]
+    assert host.datadir.stat().st_mtime_ns == status.st_mtime_ns
+
+
+class BareHost(Host):
+    """A server with one option file that includes nothing, as on cPanel."""
+
+    TEXT = "# by hand\n"
+
+    @property
+    def drop_in(self) -> Path:
+        return Path(f"{self.option_file}.d/zz-pagesmith.cnf")
+
+    def write_options(self) -> None:
+        self.option_file.write_text(f"{self.option_text()}{self.TEXT}")
+
+
+@pytest.fixture(scope="module")
+def bare():
+    with BareHost() as server:
+        yield server
+
+
+def test_a_host_whose_option_file_includes_no_directory(bare):
+    original = bare.option_file.read_text()
+    refused = bare.configure(CONTENT)
+    assert refused["failed"] and f"'!includedir {bare.option_file}.d' at the end of {bare.option_file}" in refused["msg"]
+
+    checked = bare.configure(CONTENT, "--check", "--diff", add_include=True, restart=True)
+    assert checked["changed"] and f"+++ after: {bare.drop_in}" in bare.shown and f"+!includedir {bare.option_file}.d" in bare.shown
+    assert bare.option_file.read_text() == original and not bare.drop_in.parent.exists()
+
+    bad = bare.configure(CONTENT + "log_bin=/proc/nowhere/log\n", add_include=True, restart=True)
+    assert bad["failed"] and "The file was removed again, and the server runs" in bad["msg"], bad["msg"]
+    assert bare.option_file.read_text() == original and not bare.drop_in.exists()
+
+    bare.option_file.chmod(0o664)
+    written = bare.configure(CONTENT, add_include=True, restart=True)
+    assert written["changed"] and bare.variable("innodb_io_capacity") == "2000", written
+    assert bare.option_file.read_text() == f"{original}!includedir {bare.option_file}.d\n"
+    assert bare.option_file.stat().st_mode & 0o777 == 0o664
+    second = bare.configure(CONTENT, restart=True)
+    assert (second["failed"], second["changed"]) == (False, False)
+
+
+def test_a_directory_with_files_that_the_server_does_not_read_is_not_included(bare):
+    bare.option_file.write_text(bare.option_text())
+    bare.drop_in.parent.mkdir(exist_ok=True)
+    stranger = bare.drop_in.parent / "50.cnf"
+    stranger.write_text("[mysqld]\nport=3333\n")
+    refused = bare.configure(CONTENT, add_include=True)
+    assert refused["failed"] and str(stranger) in refused["msg"] and "!includedir" not in bare.option_file.read_text()
+    stranger.unlink()

@@ -4,6 +4,9 @@
 
 from __future__ import annotations
 
+import os
+import re
+
 import pytest
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils import option_file
@@ -214,3 +217,66 @@ def test_parse_help_refuses_other_output(missing):
 )
 def test_default_arguments(file, suffix, expected):
     assert option_file.default_arguments(file, suffix) == expected
+
+
+@pytest.mark.parametrize(
+    ("roots", "defaults_file", "expected"),
+    [
+        (["/etc/my.cnf"], None, ("/etc/my.cnf", "/etc/my.cnf.d")),
+        (["/etc/my.cnf", os.path.expanduser("~/.my.cnf")], None, ("/etc/my.cnf", "/etc/my.cnf.d")),
+        (["/srv/db.cnf"], "/srv/db.cnf", ("/srv/db.cnf", "/srv/db.cnf.d")),
+        ([os.path.expanduser("~/.my.cnf")], None, None),
+        ([], None, None),
+    ],
+)
+def test_the_file_that_may_include_our_drop_in(roots, defaults_file, expected):
+    assert option_file.include_directive(Options({}, roots=roots), defaults_file) == expected
+
+
+def test_a_line_that_is_yet_to_be_written_counts(tmp_path):
+    root, drop_in = tmp_path / "my.cnf", f"{tmp_path}/my.cnf.d/zz-pagesmith.cnf"
+    root.write_text("[mysqld]\nport=1\n")
+    options = Options({}, roots=[str(root)], groups=GROUPS)
+    others = {str(root): f"[mysqld]\nport=1\n!includedir {tmp_path}/my.cnf.d\nport=9\n"}
+    [(ours, winner)] = option_file.overridden(options, drop_in, "[mysqld]\nport=7\n", others)
+    assert (ours.value, winner.value, winner.line) == ("7", "9", 4)
+
+
+class Program:
+    """A server program that says where it would work, as the real ones do, and remembers how it was asked."""
+
+    def __init__(self, default: str = "/var/lib/mysql") -> None:
+        self.default = default
+        self.asked: list[str] = []
+
+    def __call__(self, command):
+        given = [argument.partition("=")[2] for argument in command if argument.startswith("--datadir=")]
+        datadir = given[-1] if given else self.default
+        self.asked.append(datadir)
+        lines = [f"datadir {datadir}/", f"aria-log-dir-path {datadir}/", f"pid-file {datadir}/host.pid", f"tmpdir {datadir}-other"]
+        table = re.sub(r"(-{10,} -{10,}\n).*?\n\n", lambda match: match.group(1) + "\n".join(lines) + "\n\n", HELP, flags=re.DOTALL)
+        return 0, table.replace("/etc/my.cnf /etc/mysql/my.cnf ~/.my.cnf", "/nowhere/my.cnf"), ""
+
+
+@pytest.mark.parametrize(
+    ("line", "arguments", "expected"),
+    [
+        ("datadir=/srv/a b/", [], "/srv/a b"),
+        ("datadir=/srv/a", ["--datadir=/srv/b"], "/srv/b"),
+        ("port=1", [], "/var/lib/mysql"),
+    ],
+)
+def test_options_are_listed_without_touching_the_data_directory(tmp_path, line, arguments, expected):
+    program, root = Program(), tmp_path / "my.cnf"
+    root.write_text(f"[mysqld]\n{line}\n")
+    options = option_file.read_options(program, "mariadbd", str(root), None, arguments)
+    assert options.values["datadir"] == options.values["aria_log_dir_path"] == f"{expected}/"
+    assert options.values["pid_file"] == f"{expected}/host.pid"
+    scratch = program.asked[0]
+    assert scratch != expected and not os.path.exists(scratch)
+    assert options.values["tmpdir"] == f"{scratch}-other"
+
+
+def test_a_server_that_does_not_tell_its_data_directory():
+    with pytest.raises(InnodbError, match="default data directory.*Set datadir"):
+        option_file.default_datadir(lambda _command: (1, "", "no such program"), "mariadbd")
