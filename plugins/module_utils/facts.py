@@ -4,13 +4,17 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import re
-from dataclasses import dataclass, field
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from . import option_file, processes, tables
+from . import dictionary_facts, option_file, processes, tables
 from .block_device import storage
+from .engines import Engine
 from .errors import InnodbError, StatementError
 from .instance import Instance
 from .layout import TABLE_FILE_SUFFIXES, Layout, read_layout
@@ -18,6 +22,10 @@ from .session import Login, Session, connect
 from .tablespace import page_size_of_file
 
 LONG_TRANSACTION_SECONDS = 60
+#: No statement waits longer for a table that somebody else changes.
+LOCK_WAIT = "SET SESSION lock_wait_timeout=1"
+#: What MariaDB and MySQL say of a statement that they ended for its time.
+TIME_LIMIT_CODES = (1969, 3024)
 SETTINGS = (
     "innodb_page_size",
     "innodb_buffer_pool_size",
@@ -31,6 +39,7 @@ SETTINGS = (
     "server_id",
     "wsrep_on",
     "event_scheduler",
+    "log_bin_basename",
 )
 
 
@@ -39,6 +48,7 @@ class ServerFacts:
     """What only a running server tells.
 
     memory_rows: MEMORY tables that have rows. unreadable: table -> the server's error. orphans: files of tables it does not know.
+    external: tablespaces outside the data directory that only the server knows of. hazards: what would not be carried.
     """
 
     account: str = ""
@@ -55,8 +65,9 @@ class ServerFacts:
     prepared_xa: int = 0
     long_transactions: list[str] = field(default_factory=list)
     stray_directories: list[str] = field(default_factory=list)
-    objects: dict[str, int] = field(default_factory=dict)
     schemas: list[str] = field(default_factory=list)
+    external: list[str] = field(default_factory=list)
+    hazards: list[dict[str, str]] = field(default_factory=list)
 
 
 @dataclass
@@ -89,6 +100,7 @@ def read_facts(instance: Instance, login: Login | None) -> Facts:
     if login and running:
         with connect(instance.login(login)) as session:
             facts.server = read_server(session, instance)
+        facts.layout = replace(layout, external=sorted({*layout.external, *facts.server.external}))
         if login.host:
             # The private servers of a migration have no network.
             connect(login.through(instance.socket), "the server through its Unix socket").close()
@@ -129,18 +141,14 @@ def find_leftovers(layout: Layout) -> dict[str, int]:
 
 
 def read_server(session: Session, instance: Instance) -> ServerFacts:
-    """What the running server says. Nothing here scans a table or waits for a lock longer than a second."""
+    """What the running server says, as a migration needs it: every table is opened. Nothing here scans one or waits long for a lock."""
     engine = instance.engine
-    session.execute("SET SESSION lock_wait_timeout=1")
+    session.execute(LOCK_WAIT)
     variables = session.variables(*SETTINGS, "datadir", "version", "version_comment")
-    if os.path.realpath((variables["datadir"] or "").rstrip("/")) != os.path.realpath(instance.datadir):
-        raise InnodbError(
-            f"the server that answers works in {variables['datadir']}, but the instance that was found works in {instance.datadir}",
-            remedy="Say which instance is meant in innodb_instance, or which socket in innodb_login",
-        )
+    require_own(variables, instance)
     grants = [str(next(iter(row.values()))) for row in session.rows("SHOW GRANTS")]
     account = session.value("SELECT CURRENT_USER()")
-    if not any(re.match(r"GRANT ALL PRIVILEGES ON \*\.\* TO", grant) for grant in grants):
+    if not dictionary_facts.has_privileges(grants, engine):
         # The server would refuse some of the questions below, and give half of the truth to others.
         return ServerFacts(account=account, version_comment=variables.get("version_comment") or "", variables=variables)
     found = tables.read_tables(session, engine)
@@ -156,12 +164,81 @@ def read_server(session: Session, instance: Instance) -> ServerFacts:
         long_transactions=_long_transactions(session),
         stray_directories=tables.stray_directories(session),
         schemas=tables.user_schemas(session),
-        orphans=find_orphans(instance.datadir, tables.read_stems(session)),
-        objects=count_objects(session),
+        hazards=dictionary_facts.find_hazards(session, engine),
     )
+    if engine.trait("definitions_in_dictionary"):
+        files = dictionary_facts.tablespace_files(session, instance.datadir)
+        facts.external = dictionary_facts.external_files(files, instance.datadir)
+        facts.orphans = dictionary_facts.orphaned_files(files, instance.datadir)
+    else:
+        facts.orphans = find_orphans(instance.datadir, tables.read_stems(session))
     for table in found:
         _probe(session, table, facts)
     return facts
+
+
+def require_own(variables: Mapping[str, str | None], instance: Instance) -> None:
+    """InnodbError when the server with these variables works in another data directory than the instance."""
+    if os.path.realpath((variables["datadir"] or "").rstrip("/")) != os.path.realpath(instance.datadir):
+        raise InnodbError(
+            f"the server that answers works in {variables['datadir']}, but the instance that was found works in {instance.datadir}",
+            remedy="Say which instance is meant in innodb_instance, or which socket in innodb_login",
+        )
+
+
+class Limited:
+    """A session that is given a time for all its statements together; one that would take longer is ended by the server.
+
+    Where a server can't end its own statements, no further one is begun after the time.
+    """
+
+    def __init__(self, session: Session, engine: Engine, seconds: float) -> None:
+        self.session = session
+        self.engine = engine
+        self.limit_statement = engine.trait("statement_limit")
+        self.deadline = time.monotonic() + seconds
+
+    def rows(self, sql: str, params: Any = None) -> list[dict[str, Any]]:
+        """As Session.rows()."""
+        remaining = self.deadline - time.monotonic()
+        if remaining <= 0:
+            raise out_of_time(sql)
+        if self.limit_statement:
+            self.session.execute(self.limit_statement.format(seconds=max(remaining, 0.001), milliseconds=max(remaining * 1000, 1)))
+        return self.session.rows(sql, params)
+
+    def row(self, sql: str, params: Any = None) -> dict[str, Any]:
+        """The first row, empty when there is none."""
+        rows = self.rows(sql, params)
+        return rows[0] if rows else {}
+
+    def pairs(self, sql: str) -> dict[str, str]:
+        """Names, in lower case, and values of a statement that shows variables or counters."""
+        return {row["variable_name"].lower(): row["value"] for row in self.rows(sql)}
+
+
+def out_of_time(what: str) -> StatementError:
+    """The time of a subset is over before the statement or the work that is named."""
+    return StatementError(f"no time was left for '{what}'", TIME_LIMIT_CODES[0], "its time was over")
+
+
+class Omitted(dict):
+    """What was left out, and why. A part may fail for want of time or of privileges, and the rest is told nevertheless."""
+
+    def __init__(self, seconds: float) -> None:
+        super().__init__()
+        self.seconds = seconds
+
+    @contextlib.contextmanager
+    def part(self, name: str) -> Iterator[None]:
+        """Note a refusal by the server, or the end of the time, in place of what is in the block."""
+        try:
+            yield
+        except StatementError as error:
+            if error.code == 0:
+                raise
+            timed_out = error.code in TIME_LIMIT_CODES
+            self[name] = f"it takes longer than subset_timeout, {self.seconds:g} s" if timed_out else f"the server says: {error.reason}"
 
 
 def find_orphans(datadir: str, stems: dict[str, set[str]]) -> list[str]:
@@ -178,14 +255,6 @@ def find_orphans(datadir: str, stems: dict[str, set[str]]) -> list[str]:
             if name.endswith(TABLE_FILE_SUFFIXES) and not made_by_the_server and stem not in known:
                 found.append(os.path.join(folder, name))
     return found
-
-
-def count_objects(session: Session) -> dict[str, int]:
-    """How many objects of each kind there are, apart from tables."""
-    kinds = ("views", "routines", "triggers", "events")
-    counts = {kind: int(session.value(f"SELECT COUNT(*) FROM information_schema.{kind}")) for kind in kinds}
-    counts["accounts"] = int(session.value("SELECT COUNT(DISTINCT grantee) FROM information_schema.user_privileges"))
-    return counts
 
 
 def _long_transactions(session: Session) -> list[str]:

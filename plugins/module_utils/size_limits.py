@@ -153,12 +153,14 @@ def near_limits(engine: str, page_sizes: Iterable[int], tables: Iterable[Declare
     """Tables whose rows or keys come near a limit or pass it, at each page size; those farthest past it first."""
     found = []
     sizes = list(page_sizes)
+    least_key = NEAR_SHARE * min(KEY_LIMITS[engine][size] for size in sizes)
+    least_row = NEAR_SHARE * min((*COMPRESSED_ROW_LIMITS.values(), *(limits[size] for limits in ROW_LIMITS.values() for size in sizes)))
     for table in tables:
-        for size in sizes:
-            if table.row_format in ROW_LIMITS and table.row_bytes is not None:
-                found.append((table, size, "row", table.row_bytes, row_limit(table.row_format, table.key_block_size, size)))
-            if table.key_bytes is not None:
-                found.append((table, size, "key", table.key_bytes, KEY_LIMITS[engine][size]))
+        if table.row_format in ROW_LIMITS and (table.row_bytes or 0) >= least_row:
+            limits = [row_limit(table.row_format, table.key_block_size, size) for size in sizes]
+            found += [(table, size, "row", table.row_bytes, limit) for size, limit in zip(sizes, limits)]
+        if (table.key_bytes or 0) >= least_key:
+            found += [(table, size, "key", table.key_bytes, KEY_LIMITS[engine][size]) for size in sizes]
     near = [
         {"table": table.table, "page_size": size, "kind": kind, "declared_bytes": declared, "limit_bytes": limit}
         for table, size, kind, declared, limit in found
