@@ -154,6 +154,16 @@ def require_no_migration(work: WorkDirectory, lock_held: bool) -> None:
         raise InnodbError(f"the migration {last.id} of this instance is unfinished", remedy="Finish it, or roll it back, and run again")
 
 
+def socket_warning(sockets: Sequence[str]) -> str | None:
+    """What it means that systemd listens in the server's place, with its units; None when it does not."""
+    if not sockets:
+        return None
+    return (
+        f"{', '.join(sockets)} listens for the server, so port, bind_address and socket of its option files have no effect;"
+        f" 'systemctl disable --now {' '.join(sockets)}' and a restart give them back"
+    )
+
+
 def process_age_seconds(pid: int) -> float:
     """How long a process runs."""
     with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:

@@ -105,6 +105,11 @@ restart_pending:
   description: Whether the running server was started before the file was written, so that its values do not count yet.
   type: bool
   returned: success
+sockets:
+  description: Active socket units of systemd that listen in the server's place, of which the module also warns.
+  type: list
+  elements: str
+  returned: success
 rounded:
   description: What the running server rounded, as sentences.
   type: list
@@ -152,6 +157,10 @@ def configure(module: AnsibleModule) -> dict:
     change = config_file.plan(instance, module.params["content"], module.params["add_include"])
     if change.changes:
         require_accepted(module, instance, change)
+    sockets = instance.service.sockets()
+    warning = config_file.socket_warning(sockets)
+    if warning:
+        module.warn(warning)
     running = instance.running()
     pending = running and (change.changes or config_file.restart_pending(instance, change.path))
     restart = pending and module.params["restart"]
@@ -169,6 +178,7 @@ def configure(module: AnsibleModule) -> dict:
         "running": running,
         "restarted": restart,
         "restart_pending": pending,
+        "sockets": sockets,
         "rounded": [str(mismatch) for mismatch in rounded],
         "diff": change.diff(),
     }

@@ -280,3 +280,53 @@ def test_options_are_listed_without_touching_the_data_directory(tmp_path, line, 
 def test_a_server_that_does_not_tell_its_data_directory():
     with pytest.raises(InnodbError, match="default data directory.*Set datadir"):
         option_file.default_datadir(lambda _command: (1, "", "no such program"), "mariadbd")
+
+
+#: Option files as packages install them, without their comments, and where our drop-in belongs.
+HOSTS = {
+    "MariaDB of Debian and Ubuntu": (
+        {
+            "mysql/my.cnf": "[client-server]\n!includedir /etc/mysql/conf.d/\n!includedir /etc/mysql/mariadb.conf.d/\n",
+            "mysql/conf.d/mysqldump.cnf": "[mysqldump]\nquick\n",
+            "mysql/mariadb.conf.d/50-server.cnf": "[mysqld]\ninnodb_buffer_pool_size=1G\n",
+            "mysql/mariadb.conf.d/60-galera.cnf": "[galera]\n",
+        },
+        "mysql/my.cnf",
+        "mysql/mariadb.conf.d/zz-pagesmith.cnf",
+    ),
+    "MySQL of Debian and Ubuntu": (
+        {
+            "mysql/my.cnf": "!includedir /etc/mysql/conf.d/\n!includedir /etc/mysql/mysql.conf.d/\n",
+            "mysql/conf.d/mysql.cnf": "[mysql]\n",
+            "mysql/mysql.conf.d/mysqld.cnf": "[mysqld]\ninnodb_buffer_pool_size=1G\n",
+        },
+        "mysql/my.cnf",
+        "mysql/mysql.conf.d/zz-pagesmith.cnf",
+    ),
+    "RHEL, AlmaLinux, Rocky Linux": (
+        {
+            "my.cnf": "[client-server]\n!includedir /etc/my.cnf.d\n",
+            "my.cnf.d/mariadb-server.cnf": "[mysqld]\ninnodb_buffer_pool_size=1G\n",
+        },
+        "my.cnf",
+        "my.cnf.d/zz-pagesmith.cnf",
+    ),
+    "cPanel": ({"my.cnf": "[mysqld]\ninnodb_buffer_pool_size=1G\n"}, "my.cnf", None),
+}
+
+
+@pytest.mark.parametrize("host", HOSTS)
+def test_the_drop_in_is_read_last_on_each_kind_of_host(tmp_path, host):
+    files, root, expected = HOSTS[host]
+    for name, content in files.items():
+        path = tmp_path / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        path.write_text(content.replace("/etc/", f"{tmp_path}/"))
+    options = option_file.read_options(Program(), "mysqld", str(tmp_path / root), None, [])
+    found = option_file.drop_in_path(options, None)
+    if expected is None:
+        assert found is None and option_file.include_directive(options, str(tmp_path / root))[1] == f"{tmp_path}/my.cnf.d"
+        return
+    assert found == f"{tmp_path}/{expected}"
+    assert options.reread({found: "[mysqld]\ninnodb_buffer_pool_size=2G\n"})[-1].value == "2G"
+    assert option_file.overridden(options, found, "[mysqld]\ninnodb_buffer_pool_size=2G\n") == []
