@@ -84,7 +84,9 @@ def page_size_notes(options: Options, files: int | None, server: int | None, ser
     notes = []
     asked = asked_page_size(options)
     lines = options.where(PAGE_SIZE)
-    place = f"{lines[-1].file} line {lines[-1].line}" if lines else "the option files (by default)"
+    place = f"{lines[-1].file} line {lines[-1].line}" if lines else "the default, which no option file changes,"
+    if PAGE_SIZE in options.arguments:
+        place = COMMAND_LINE_TITLE
     if asked is None:
         notes.append(f"{place} asks for '{options.get(PAGE_SIZE)}', which is no page size")
     if files is None:
