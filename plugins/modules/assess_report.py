@@ -16,6 +16,8 @@ description:
   - A report that cannot be read, or that holds an error, has a page too, which says so.
   - Other JSON files in the directory are left alone; RV(skipped) names them.
   - The same reports give the same pages, byte by byte.
+  - A page with its plots takes about half a second of a processor. For hundreds of hosts it is quicker to let each host have its own
+    page written, so that the forks share the work, and the index at the end.
 options:
   report_dir:
     description: The directory on the controller with the reports. The pages are written there.
@@ -66,12 +68,23 @@ EXAMPLES = r"""
     report_dir: "{{ playbook_dir }}/innodb-reports"
   run_once: true
 
-- name: Write the page of one host, without plots and without the index
+- name: Write the page of each host, as many at once as there are forks
   pagesmith.innodb.assess_report:
     report_dir: innodb-reports
     hosts: ["{{ inventory_hostname }}"]
     index: false
+
+- name: Write the index alone
+  pagesmith.innodb.assess_report:
+    report_dir: innodb-reports
+    hosts: []
+  run_once: true
+
+- name: Write pages on a controller without matplotlib
+  pagesmith.innodb.assess_report:
+    report_dir: innodb-reports
     plots: false
+  run_once: true
 """
 
 RETURN = r"""

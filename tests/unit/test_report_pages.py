@@ -174,7 +174,7 @@ def test_the_page_tells_blockers_with_their_remedies(rendered):
 
 
 def test_sizes_have_their_exact_bytes(rendered):
-    assert f'title="{HOSTS["shop-db1"].data_bytes:,} bytes">84.5 GiB<' in rendered["shop-db1"].decode()
+    assert f'title="{HOSTS["shop-db1"].data_bytes:,} bytes">84.5\u00a0GiB<' in rendered["shop-db1"].decode()
 
 
 def test_a_server_that_is_down_has_sentences_for_its_plots(rendered):
@@ -253,23 +253,30 @@ def test_a_page_comes_out_of_anything(new):
             pages.fleet_page([report], files.page_names([report]), [])
 
 
+ALL = [4096, 8192, 16384, 32768, 65536]
+
+
 @pytest.mark.parametrize(
-    ("favours", "against", "expected"),
+    ("favours", "against", "change", "stay"),
     [
-        ([8192], [], 1),
-        ([8192, 4096], [16384], 1),
-        ([], [4096], 1),
-        ([], [8192], -1),
-        ([4096], [8192], -1),
-        ([4096], [], -1),
-        ([8192], [8192], 0),
-        ([4096], [16384], 0),
-        ([], [], 0),
-        ([4096, 8192, 16384, 32768, 65536], [], 0),
+        ([8192], [], 1, 1),
+        ([8192, 4096], [16384], 1, 1),
+        ([], [16384], 1, 1),
+        ([], [4096], 0, 1),
+        ([], [8192], -1, -1),
+        ([4096], [8192], -1, -1),
+        ([4096], [], -1, -1),
+        ([16384], [4096, 8192], -1, -1),
+        ([8192, 16384], [], 0, 1),
+        ([8192], [8192], 0, 0),
+        ([], [], 0, 0),
+        (ALL, [], 0, 0),
+        ([], ALL, 0, 0),
     ],
 )
-def test_direction_of_a_reason(favours, against, expected):
-    assert recommendation.direction(8192, favours, against) == expected
+def test_direction_of_a_reason(favours, against, change, stay):
+    assert recommendation.direction(8192, 16384, favours, against) == change
+    assert recommendation.direction(8192, 8192, favours, against) == stay
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,15 @@ import pytest
 from ansible_collections.pagesmith.innodb.plugins.plugin_utils.report import units, values
 
 
+def plain(text: str) -> str:
+    """With spaces where a line must not break."""
+    return text.replace(units.NO_BREAK, " ")
+
+
+def test_a_number_and_its_unit_stay_together():
+    assert units.bytes_text(1536) == "1.5\u00a0KiB"
+
+
 @pytest.mark.parametrize(
     ("value", "text"),
     [
@@ -26,21 +35,21 @@ from ansible_collections.pagesmith.innodb.plugins.plugin_utils.report import uni
     ],
 )
 def test_bytes(value, text):
-    assert units.bytes_text(value) == text
+    assert plain(units.bytes_text(value)) == text
 
 
 @pytest.mark.parametrize(
     ("value", "text"), [(0.942, "94.2 %"), (1.0, "100 %"), (0.9996, "99.96 %"), (0.99999, "99.99 %"), (0, "0 %"), (None, "not known")]
 )
 def test_share(value, text):
-    assert units.share_text(value) == text
+    assert plain(units.share_text(value)) == text
 
 
 @pytest.mark.parametrize(
     ("before", "after", "text"), [(100, 112, "+12 %"), (100, 70, "-30 %"), (1000, 1001, "as now"), (0, 5, ""), (None, 5, ""), (5, None, "")]
 )
 def test_change(before, after, text):
-    assert units.change_text(before, after) == text
+    assert plain(units.change_text(before, after)) == text
 
 
 @pytest.mark.parametrize(
@@ -48,7 +57,7 @@ def test_change(before, after, text):
     [(0, "0 s"), (59.9, "59 s"), (60, "1 min"), (3_574_800, "41 d 9 h"), (86_400, "1 d"), (86_460, "1 d"), (None, "not known")],
 )
 def test_duration(value, text):
-    assert units.duration_text(value) == text
+    assert plain(units.duration_text(value)) == text
 
 
 @pytest.mark.parametrize(
@@ -70,7 +79,7 @@ def test_count(value, text):
 
 
 def test_markup_keeps_the_exact_bytes():
-    assert units.bytes_markup(1536) == '<span title="1,536 bytes">1.5 KiB</span>'
+    assert units.bytes_markup(1536) == '<span title="1,536 bytes">1.5\u00a0KiB</span>'
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ansible_collections.pagesmith.innodb.plugins.module_utils.size_limits import DYNAMIC, ROW_LIMITS
 
 from .host import HostReport
-from .units import bytes_text, count_text, ratio_text, share_text, size_text
+from .units import NO_BREAK, bytes_text, count_text, ratio_text, share_text, size_text
 from .values import amount, by_page_size, mapping, mappings, number
 
 NOW = "now"
@@ -176,7 +176,7 @@ def tables_grid(groups: list[TableBars]) -> Grid:
     sizes = sorted({bar.size for group in groups for bar in group.bars})
     rows = []
     for group in groups:
-        values = {bar.size: bytes_text(bar.value) + (f" ± {bytes_text(bar.error)}" if bar.error else "") for bar in group.bars}
+        values = {bar.size: bytes_text(bar.value) + (f" ±{NO_BREAK}{bytes_text(bar.error)}" if bar.error else "") for bar in group.bars}
         rows.append([group.name, *(values.get(size, "not predicted") for size in sizes)])
     return Grid(["Table", *map(size_text, sizes)], rows)
 

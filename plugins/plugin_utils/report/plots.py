@@ -14,17 +14,17 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import Inn
 
 from .figures import BEST, NOW, OTHER, Bar, Holding, Limit, TableBars, Widths
 from .svg import INKS
-from .units import bytes_text, count_text, ratio_text, share_text, size_text
+from .units import NO_BREAK, bytes_text, count_text, ratio_text, share_text, size_text
 
 WIDTH = 360
-LINE = 17
-TEXT_SIZE = 12
-SMALL_TEXT_SIZE = 11
+LINE = 18
+TEXT_SIZE = 12.5
+SMALL_TEXT_SIZE = 12
 BAR_HEIGHT = 0.68
 LEFT_MARGIN = 34
-VALUE_MARGIN = 118
+VALUE_MARGIN = 126
 POINTS_PER_INCH = 72
-NAME_LENGTH = 46
+NAME_LENGTH = 44
 #: Limits whose lines would lie closer than this share get one label.
 CLOSE = 0.12
 TICKS = tuple(4**power for power in range(3, 9))
@@ -78,37 +78,36 @@ def draw(kind: str, data: Any) -> bytes:
 
 
 def axes(figure: Any, height: float, left: float, right: float, top: float, bottom: float) -> Any:
-    """Axes with these margins in a figure of this height, without a frame."""
+    """Axes with these margins in a figure of this height."""
     figure.set_size_inches(WIDTH / POINTS_PER_INCH, height / POINTS_PER_INCH)
-    box = (left / WIDTH, bottom / height, (WIDTH - left - right) / WIDTH, (height - top - bottom) / height)
-    ax = figure.add_axes(box)
-    ax.spines[:].set_visible(False)
-    ax.tick_params(length=0, colors=INKS["soft"], labelsize=SMALL_TEXT_SIZE)
-    return ax
+    return figure.add_axes((left / WIDTH, bottom / height, (WIDTH - left - right) / WIDTH, (height - top - bottom) / height))
 
 
-def lines(figure: Any, count: int, right: float, longest: float) -> Any:
+def lines(figure: Any, count: float, right: float, longest: float) -> Any:
     """Axes for count lines from the top down, on which bars start at the left; longest: the value as long as the axes are wide."""
     ax = axes(figure, count * LINE + 6, LEFT_MARGIN, right, 3, 3)
+    # Ticks would cost most of the time that a plot takes.
+    ax.set_axis_off()
     ax.set_ylim(count - 0.5, -0.5)
     ax.set_xlim(0, longest or 1)
-    ax.set_xticks([])
     return ax
 
 
-def label_lines(ax: Any, places: list[float], sizes: list[int]) -> None:
-    """Write the page sizes to the left of their lines."""
-    ax.set_yticks(places, [size_text(size) for size in sizes])
-
-
-def write(ax: Any, x: float, y: float, text: str, **more: Any) -> None:
-    """Text to the right of a value."""
-    ax.annotate(text, (x, y), (6, 0), textcoords="offset points", va="center_baseline", annotation_clip=False, color=INKS["ink"], **more)
+def write(ax: Any, x: float, y: float, text: str, shift: float = 6, **more: Any) -> None:
+    """Text on the line y, which begins shift points to the right of a value."""
+    style = {"color": INKS["ink"], "va": "center_baseline", "annotation_clip": False, **more}
+    ax.annotate(text, (x, y), (shift, 0), textcoords="offset points", **style)
 
 
 def heading(ax: Any, y: float, text: str) -> None:
     """Text on a line of its own, from the left edge of the figure."""
-    ax.annotate(text, (0, y), (-LEFT_MARGIN, 0), textcoords="offset points", va="center_baseline", annotation_clip=False, color=INKS["ink"])
+    write(ax, 0, y, text, -LEFT_MARGIN)
+
+
+def label_lines(ax: Any, places: list[float], sizes: list[int]) -> None:
+    """Write the page sizes to the left of their lines."""
+    for place, size in zip(places, sizes):
+        write(ax, 0, place, size_text(size), -4, ha="right", color=INKS["soft"], size=SMALL_TEXT_SIZE)
 
 
 def shortened(name: str) -> str:
@@ -134,7 +133,7 @@ def draw_tables(figure: Any, groups: list[TableBars]) -> None:
         own = [top + 1 + number for number in range(len(group.bars))]
         draw_bars(ax, group.bars, own)
         for bar, place in zip(group.bars, own):
-            error = f" ± {bytes_text(bar.error)}" if bar.error else ""
+            error = f" ±{NO_BREAK}{bytes_text(bar.error)}" if bar.error else ""
             write(ax, bar.value + bar.error, place, bytes_text(bar.value) + error, size=SMALL_TEXT_SIZE)
         places += own
         sizes += [bar.size for bar in group.bars]
@@ -165,8 +164,10 @@ def draw_amplification(figure: Any, bars: list[Bar]) -> None:
     places = [number + 1.2 for number in range(len(bars))]
     draw_bars(ax, bars, places)
     for bar, place in zip(bars, places):
-        write(ax, bar.value, place, ratio_text(bar.value), size=SMALL_TEXT_SIZE)
-    ax.plot([1, 1], [0.5, len(bars) + 0.7], color=INKS["ink"], linewidth=1, dashes=(3, 2))
+        # A ground of its own, for where the line of today passes.
+        ground = {"facecolor": INKS["card"], "edgecolor": "none", "pad": 1}
+        write(ax, bar.value, place, ratio_text(bar.value), size=SMALL_TEXT_SIZE, bbox=ground)
+    ax.plot([1, 1], [0.5, len(bars) + 0.7], color=INKS["ink"], linewidth=1, dashes=(3, 2), zorder=1.5)
     ax.text(1, 0, "as today", ha="center", va="center_baseline", color=INKS["soft"], size=SMALL_TEXT_SIZE)
     label_lines(ax, places, [bar.size for bar in bars])
 
@@ -174,6 +175,8 @@ def draw_amplification(figure: Any, bars: list[Bar]) -> None:
 def draw_widths(figure: Any, widths: Widths) -> None:
     """A histogram over a logarithmic axis, with an upright line at each limit."""
     ax = axes(figure, 220, LEFT_MARGIN, 16, 42, 40)
+    ax.spines[:].set_visible(False)
+    ax.tick_params(length=0, colors=INKS["soft"], labelsize=SMALL_TEXT_SIZE)
     ax.set_xscale("log", base=2)
     ax.set_xlim(widths.edges[0], widths.edges[-1])
     ax.set_ylim(0, max(widths.counts) * 1.05)
@@ -185,12 +188,14 @@ def draw_widths(figure: Any, widths: Widths) -> None:
     ax.yaxis.get_major_locator().set_params(integer=True, nbins=4)
     ax.set_xlabel("declared bytes of a row", color=INKS["soft"], size=SMALL_TEXT_SIZE, labelpad=6)
     above = ax.get_xaxis_transform()
-    ax.text(0, 1.16, "tables", transform=ax.transAxes, ha="right", color=INKS["soft"], size=SMALL_TEXT_SIZE)
+    ax.text(-LEFT_MARGIN / (WIDTH - LEFT_MARGIN - 16), 1.16, "tables", transform=ax.transAxes, color=INKS["soft"], size=SMALL_TEXT_SIZE)
     ax.text(0.99, 1.16, "largest record by page size", transform=ax.transAxes, ha="right", color=INKS["soft"], size=SMALL_TEXT_SIZE)
     for limit in widths.limits:
         ax.plot([limit.limit_bytes] * 2, [0, 1], transform=above, **LIMIT_STYLES[limit.role])
     for place, label in limit_labels(widths.limits):
-        ax.text(place, 1.04, label, transform=above, ha="center", color=INKS["ink"], size=SMALL_TEXT_SIZE)
+        # One of several sizes would run into its neighbour on the left.
+        side = "left" if "," in label else "center"
+        ax.text(place, 1.04, label, transform=above, ha=side, color=INKS["ink"], size=SMALL_TEXT_SIZE)
 
 
 def limit_labels(limits: list[Limit]) -> list[tuple[float, str]]:

@@ -11,7 +11,7 @@ from markupsafe import Markup
 from ansible_collections.pagesmith.innodb.plugins.module_utils.page_size import PAGE_SIZES
 
 from .host import BLOCKED, CHANGE, FAILED, STAY, Candidate, HostReport
-from .units import bytes_markup, bytes_text, change_text, count_text, ratio_text, size_text
+from .units import NO_BREAK, bytes_markup, bytes_text, change_text, count_text, ratio_text, size_text
 from .values import amount, flag, mapping, mappings, number, page_size, text, texts
 
 BADGES = {CHANGE: "Change", STAY: "Stay", BLOCKED: "Blocked", FAILED: "Not assessed"}
@@ -81,21 +81,29 @@ def sides(report: HostReport) -> list[Side]:
     titles = (f"For staying at {name}", f"Against staying at {name}") if report.stay else (f"For {name}", f"Against {name}")
     parts: dict[str, list[dict[str, Any]]] = {title: [] for title in (*titles, "Also looked at")}
     for reason in mappings(report.data, "decision", "reasons"):
-        weight = direction(aim, sizes(reason, "favours"), sizes(reason, "against"))
+        weight = direction(aim, report.now, sizes(reason, "favours"), sizes(reason, "against"))
         title = titles[0] if weight > 0 else titles[1] if weight < 0 else "Also looked at"
         parts[title].append(reason_view(reason))
     return [Side(title, reasons) for title, reasons in parts.items() if reasons or title in titles]
 
 
-def direction(aim: int | None, favours: list[int], against: list[int]) -> int:
-    """Whether a reason speaks for a page size (1), against it (-1) or neither (0): what speaks for others only, speaks against it."""
+def direction(aim: int | None, now: int | None, favours: list[int], against: list[int]) -> int:
+    """Whether a reason speaks for the recommended page size (1), against it (-1) or neither (0), seen from that of today.
+
+    What favours other sizes only speaks against it. What is against other sizes only speaks for staying, but for no change.
+    """
     # What is said of all sizes alike is no reason to choose one.
     favours, against = ([] if set(listed) >= set(PAGE_SIZES) else listed for listed in (favours, against))
-    if (aim in favours) != (aim in against):
-        return 1 if aim in favours else -1
-    if aim in favours:
-        return 0
-    return bool(against and not favours) - bool(favours and not against)
+
+    def weight(size: int | None) -> int:
+        return (size in favours) - (size in against)
+
+    difference = weight(aim) - (weight(now) if now != aim else 0)
+    if difference:
+        return 1 if difference > 0 else -1
+    if favours and aim not in favours:
+        return -1
+    return int(aim == now and bool(against) and aim not in against)
 
 
 def sizes(reason: dict[str, Any], key: str) -> list[int]:
@@ -125,7 +133,7 @@ def candidate_rows(report: HostReport) -> list[dict[str, Any]]:
             "verdict": verdict(entry, report.now),
             "note": "" if entry.rehearsed or entry.size == report.now else "not rehearsed",
             "predicted": bytes_markup(entry.predicted_bytes),
-            "error": f"± {bytes_text(entry.error_bytes)}" if entry.error_bytes else "",
+            "error": f"±{NO_BREAK}{bytes_text(entry.error_bytes)}" if entry.error_bytes else "",
             "change": change_text(report.data_bytes, entry.predicted_bytes) if entry.size != report.now else "",
             "amplification": ratio_text(entry.read_amplification),
             "pages": count_text(entry.pages_in_pool),
@@ -181,7 +189,7 @@ def space_facts(report: HostReport) -> list[Fact]:
     ]
     aim = report.candidates.get(report.recommended)
     if aim and not report.stay:
-        error = f"± {bytes_text(aim.error_bytes)}" if aim.error_bytes else ""
+        error = f"±{NO_BREAK}{bytes_text(aim.error_bytes)}" if aim.error_bytes else ""
         facts.append(Fact(f"Expected at {size_text(aim.size)}", bytes_markup(aim.predicted_bytes), error))
     path, free = free_space(report)
     if path:

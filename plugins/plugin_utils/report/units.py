@@ -12,6 +12,7 @@ from markupsafe import Markup
 from ansible_collections.pagesmith.innodb.plugins.module_utils import page_size
 
 UNKNOWN = "not known"
+NO_BREAK = "\u00a0"  # a number and its unit stay on one line
 BINARY_UNITS = ("B", "KiB", "MiB", "GiB", "TiB", "PiB", "EiB")
 SPANS = (("d", 86400), ("h", 3600), ("min", 60), ("s", 1))
 
@@ -37,7 +38,7 @@ def bytes_text(value: float | None) -> str:
         value /= 1024
         exponent += 1
     sign = "-" if value < 0 else ""
-    return f"{sign}{significant(abs(value))} {BINARY_UNITS[exponent]}"
+    return f"{sign}{significant(abs(value))}{NO_BREAK}{BINARY_UNITS[exponent]}"
 
 
 def share_text(value: float | None) -> str:
@@ -46,7 +47,7 @@ def share_text(value: float | None) -> str:
         return UNKNOWN
     percent = value * 100
     # A hit ratio of 99.96 % must not be read as perfect, nor one of 99.999 %.
-    return f"{math.floor(percent * 100) / 100:.2f} %" if 99.5 <= percent < 100 else f"{significant(percent)} %"
+    return f"{math.floor(percent * 100) / 100:.2f}{NO_BREAK}%" if 99.5 <= percent < 100 else f"{significant(percent)}{NO_BREAK}%"
 
 
 def change_text(before: float | None, after: float | None) -> str:
@@ -56,11 +57,11 @@ def change_text(before: float | None, after: float | None) -> str:
     percent = (after - before) / before * 100
     if abs(percent) < 0.5:
         return "as now"
-    return f"{percent:+,.0f} %"
+    return f"{percent:+,.0f}{NO_BREAK}%"
 
 
 def ratio_text(value: float | None) -> str:
-    return UNKNOWN if value is None else f"{significant(value)} ×"
+    return UNKNOWN if value is None else f"{significant(value)}{NO_BREAK}×"
 
 
 def duration_text(value: float | None) -> str:
@@ -72,7 +73,7 @@ def duration_text(value: float | None) -> str:
     for unit, seconds in SPANS:
         whole, rest = divmod(rest, seconds)
         if whole or (unit == "s" and not parts):
-            parts.append(f"{whole} {unit}")
+            parts.append(f"{whole}{NO_BREAK}{unit}")
         elif parts:
             break
     return " ".join(parts[:2])
