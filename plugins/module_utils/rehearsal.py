@@ -6,21 +6,25 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from . import data_directory
+from . import data_directory, remedies
 from .census import Census, Difference, compare, read_definitions
 from .durable import private_directory
+from .errors import StatementError
 from .instance import Instance
 from .layout import Paths
-from .logical_restore import create_schema
+from .logical_restore import create_schema, prepare_load_session
 from .preflight import MIB
 from .private_server import PrivateServer, private_options
 from .processes import Run
-from .session import Login, Session
-from .tables import Table
+from .row_sample import Sample
+from .session import Login, Session, quote
+from .size_prediction import Measured, measure_all, read_files
+from .tables import Table, load_statement
 
 #: What a rehearsal takes from the host while the real server runs beside it.
 SCRATCH_OPTIONS = (
@@ -30,7 +34,46 @@ SCRATCH_OPTIONS = (
     "--max-connections=20",
     "--table-open-cache=100",
 )
+#: A server whose files are thrown away need not bring them to the disk in time, and reads samples from where we put them.
+UNSAFE_OPTIONS = (
+    "--innodb-flush-log-at-trx-commit=0",
+    "--innodb-doublewrite=0",
+    "--sync-frm=0",
+    "--secure-file-priv=",
+    "--innodb-stats-auto-recalc=0",
+)
 DIRECTORY_CLAUSE = re.compile(r" (?:DATA|INDEX) DIRECTORY=?\s*'(?:[^'\\]|\\.|'')*'")
+ERROR_NUMBER = re.compile(r"\(error (\d+)\)")
+ROWS = "rows"
+
+
+class Remedy(NamedTuple):
+    """What to do against a difference. tried: the throw-away server took the changed definition."""
+
+    text: str
+    tried: bool
+
+
+class Verdict(NamedTuple):
+    """What a server with another page size made of a schema and of samples.
+
+    remedies: by the id of the difference. measured: the tables' files after the samples were loaded. loaded: tables whose sample
+    was loaded in full. notes: what could not be checked.
+    """
+
+    differences: list[Difference]
+    remedies: dict[str, Remedy]
+    measured: dict[str, Measured]
+    loaded: set[str]
+    notes: list[str]
+
+
+class Schema(NamedTuple):
+    """What is rehearsed: tables, plugins installed by statement, and the definitions."""
+
+    tables: list[Table]
+    plugins: list[dict[str, Any]]
+    census: Census
 
 
 def scratch_options(instance: Instance, size: int) -> list[str]:
@@ -49,6 +92,31 @@ def scratch_paths(paths: Paths, directory: str) -> Paths:
     return replace(paths, build=os.path.join(directory, "data.pagesmith-new"), outside=outside, external=())
 
 
+@contextmanager
+def scratch_data(run: Run, instance: Instance, paths: Paths, size: int, directory: str) -> Iterator[Paths]:
+    """An empty data directory with pages of this size below directory, which is made for it; both are removed in the end.
+
+    About 150 MiB. What an earlier attempt left goes first.
+    """
+    scratch = scratch_paths(paths, directory)
+    try:
+        if os.path.isdir(directory):
+            data_directory.remove_build(scratch)
+        private_directory(directory, *instance.owner())
+        data_directory.build(run, instance, scratch, size, [*SCRATCH_OPTIONS, *UNSAFE_OPTIONS, pool_option(instance, size)])
+        yield scratch
+    finally:
+        data_directory.remove_build(scratch)
+        os.rmdir(directory)
+
+
+def scratch_server(instance: Instance, scratch: Paths, size: int, directory: str) -> PrivateServer:
+    """The throw-away server on what scratch_data() made."""
+    options = [*scratch_options(instance, size), *UNSAFE_OPTIONS, *scratch.build_options()]
+    run_dir = os.path.join(directory, "run")
+    return PrivateServer(instance, scratch.build, run_dir, options, Login(user="root"), title="the rehearsal's server")
+
+
 def rehearse(
     run: Run,
     instance: Instance,
@@ -64,30 +132,80 @@ def rehearse(
 
     It needs a few seconds and about 150 MiB in directory, which is made and removed. Rows are not loaded.
     """
-    scratch = scratch_paths(paths, directory)
     allowed = set(allowed)
+    with (
+        scratch_data(run, instance, paths, size, directory) as scratch,
+        scratch_server(instance, scratch, size, directory) as server,
+        server.session() as session,
+    ):
+        refused = create_schema(session, plugins, tables, source, allowed, in_place=False)
+        return [difference for difference in refused + _changed(session, tables, source, refused) if difference.id not in allowed]
+
+
+def rehearse_with_rows(
+    run: Run, instance: Instance, paths: Paths, size: int, directory: str, schema: Schema, samples: Iterable[Sample]
+) -> Verdict:
+    """As rehearse(), and then remedies are tried, samples of rows are loaded, and the files that they make are measured."""
+    with scratch_data(run, instance, paths, size, directory) as scratch:
+        with scratch_server(instance, scratch, size, directory) as server, server.session() as session:
+            refused = create_schema(session, schema.plugins, schema.tables, schema.census, (), in_place=False)
+            verdict = Verdict(refused + _changed(session, schema.tables, schema.census, refused), {}, {}, set(), [])
+            for difference in refused:
+                verdict.remedies[difference.id] = _try_remedies(session, schema, difference, size, None)
+            prepare_load_session(session, instance.engine)
+            for sample in samples:
+                _load_sample(session, schema, sample, size, verdict)
+            files = read_files(session)
+        for table, names in files.items():
+            verdict.measured[table] = measure_all(os.path.join(scratch.build, f"{name}.ibd") for name in names)
+        return verdict
+
+
+def _try_remedies(session: Session, schema: Schema, difference: Difference, size: int, sample: Sample | None) -> Remedy:
+    """The first change of a table's definition that the server takes, with its sample if there is one; the table stays as it is then."""
+    table = next(table for table in schema.tables if f"table {table.title}" == difference.object)
+    definition = schema.census[difference.object]["definition"]
+    code = ERROR_NUMBER.search(difference.after)
+    refusal = remedies.Refusal(definition, int(code.group(1)) if code else 0, difference.after, size)
+    session.execute("SET SESSION innodb_strict_mode=1")
+    session.execute(f"USE {quote(table.schema)}")
+    for attempt in remedies.tries(refusal):
+        try:
+            session.execute(f"DROP TABLE IF EXISTS {table.sql}")
+            session.execute(attempt.definition)
+            if sample:
+                session.execute(load_statement(table, sample.path))
+        except StatementError as error:
+            if error.code == 0:
+                raise
+            continue
+        return Remedy(attempt.statement(table.sql), True)
+    return Remedy("Change the table so that it fits, or choose a larger page size", False)
+
+
+def _load_sample(session: Session, schema: Schema, sample: Sample, size: int, verdict: Verdict) -> None:
+    """Load a sample into its table, if that is there, and note what the server says of the rows."""
+    name = f"table {sample.table.title}"
+    refusal = next((difference for difference in verdict.differences if difference.object == name), None)
+    if refusal and refusal.aspect == "creation" and not verdict.remedies[refusal.id].tried:
+        verdict.notes.append(f"the rows of {sample.table.title}, which does not exist at this page size")
+        return
     try:
-        if os.path.isdir(directory):
-            data_directory.remove_build(scratch)
-        private_directory(directory, *instance.owner())
-        data_directory.build(run, instance, scratch, size, [*SCRATCH_OPTIONS, pool_option(instance, size)])
-        options = [*scratch_options(instance, size), *scratch.build_options()]
-        with (
-            PrivateServer(
-                instance,
-                scratch.build,
-                os.path.join(directory, "run"),
-                options,
-                Login(user="root"),
-                title="the rehearsal's server",
-            ) as server,
-            server.session() as session,
-        ):
-            refused = create_schema(session, plugins, tables, source, allowed, in_place=False)
-            return [difference for difference in refused + _changed(session, tables, source, refused) if difference.id not in allowed]
-    finally:
-        data_directory.remove_build(scratch)
-        os.rmdir(directory)
+        rows = session.execute(load_statement(sample.table, sample.path))
+    except StatementError as error:
+        if error.code == 0:
+            raise
+        if error.code != remedies.ROW_TOO_LARGE:
+            verdict.notes.append(f"the rows of {sample.table.title}: {error.reason} (error {error.code})")
+            return
+        difference = Difference(name, ROWS, "accepted", f"{error.reason} (error {error.code})")
+        verdict.differences.append(difference)
+        verdict.remedies[difference.id] = _try_remedies(session, schema, difference, size, sample)
+        return
+    if rows == sample.rows:
+        verdict.loaded.add(sample.table.title)
+    else:
+        verdict.notes.append(f"the rows of {sample.table.title}, of which {rows} instead of {sample.rows} were loaded")
 
 
 def _changed(session: Session, tables: list[Table], source: Census, refused: list[Difference]) -> list[Difference]:
