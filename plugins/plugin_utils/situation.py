@@ -7,10 +7,11 @@ Pure, and total: whatever is missing or of another type than expected is None in
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from typing import Any
 
-from ansible_collections.pagesmith.innodb.plugins.module_utils.engines import Engine
+from ansible_collections.pagesmith.innodb.plugins.module_utils.engines import MARIADB, MYSQL, PERCONA, Engine
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
 from ansible_collections.pagesmith.innodb.plugins.module_utils.page_size import PAGE_SIZES, label
 
@@ -192,12 +193,11 @@ def describe_now(facts: Any) -> dict[str, Any]:
 
 def trait(facts: Any, name: str) -> Any:
     """What the table of engines says, None when it does not know this engine or version."""
-    engine, version = look(facts, "engine"), look(facts, "version")
-    numbers = str(version).split("-", maxsplit=1)[0].split(".")
-    if not isinstance(engine, str) or not all(part.isdecimal() for part in numbers):
+    engine, version = look(facts, "engine"), re.match(r"\d{1,4}(\.\d{1,4})*", str(look(facts, "version")), re.ASCII)
+    if engine not in (MARIADB, MYSQL, PERCONA) or not version:
         return None
     try:
-        return Engine(engine, tuple(int(part) for part in numbers), "").trait(name)
+        return Engine(engine, tuple(int(part) for part in version[0].split(".")), "").trait(name)
     except InnodbError:
         return None
 
