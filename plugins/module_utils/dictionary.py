@@ -67,7 +67,7 @@ class Structure:
         if row_format not in self._row_bytes:
             known = row_format in ROW_LIMITS and self.columns
             primary = [name for key in self.keys if key.clustered for name in key.columns]
-            self._row_bytes[row_format] = row_bytes(row_format, self.columns.values(), primary) if known else None
+            self._row_bytes[row_format] = row_bytes(row_format, self.columns, primary) if known else None
         return self._row_bytes[row_format]
 
     def doubtful_above(self, width: float) -> bool:
@@ -184,10 +184,8 @@ def structure_of(strung_columns: str, keys: tuple[Key, ...]) -> Structure:
 def parse_columns(strung: str) -> dict[str, Column]:
     """Columns by name from one string of names, types, flags and lengths."""
     parts = strung.split(BETWEEN_VALUES) if strung else []
-    found = {}
-    for name, mtype, prtype, length in zip(parts[::4], parts[1::4], parts[2::4], parts[3::4]):
-        found[name] = innodb_column(name, int(mtype), int(prtype), int(length))
-    return found
+    kinds = zip(map(int, parts[1::4]), map(int, parts[2::4]), map(int, parts[3::4]))
+    return {name: innodb_column(*kind) for name, kind in zip(parts[::4], kinds)}
 
 
 def decode_names(limited: Limited, omitted: Omitted, spelled: Iterable[str]) -> dict[str, str]:

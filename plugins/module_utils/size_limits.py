@@ -65,7 +65,6 @@ HEADER_BYTES = {DYNAMIC: 5, COMPRESSED: 5, COMPACT: 5, REDUNDANT: 6}
 class Column(NamedTuple):
     """A column as far as its size goes. bytes: the largest value. fixed: every value has this size."""
 
-    name: str
     bytes: int
     fixed: bool = False
     nullable: bool = False
@@ -83,11 +82,10 @@ class Key(NamedTuple):
 
 
 @cache
-def innodb_column(name: str, mtype: int, prtype: int, length: int) -> Column:
+def innodb_column(mtype: int, prtype: int, length: int) -> Column:
     """A column from InnoDB's own dictionary."""
     large = mtype in LARGE_OBJECT_TYPES
     return Column(
-        name=name,
         bytes=UNLIMITED if large else length,
         fixed=mtype in FIXED_TYPES and length <= ALWAYS_INSIDE_BYTES,
         nullable=not prtype & NOT_NULL,
@@ -96,20 +94,21 @@ def innodb_column(name: str, mtype: int, prtype: int, length: int) -> Column:
     )
 
 
-def row_bytes(row_format: str, columns: Iterable[Column], primary_key: Iterable[str]) -> int:
+def row_bytes(row_format: str, columns: Mapping[str, Column], primary_key: Iterable[str]) -> int:
     """Bytes of the largest record the declaration allows, when all that can lie on other pages lies there."""
-    stored = [column for column in columns if not column.virtual]
+    stored = [(name, column) for name, column in columns.items() if not column.virtual]
     keys = set(primary_key)
     total = HEADER_BYTES[row_format] + HIDDEN_BYTES + (0 if keys else ROW_NUMBER_BYTES)
-    total += sum(_inside(row_format, column, column.name in keys) for column in stored)
+    total += sum(inside_bytes(row_format, column, name in keys) for name, column in stored)
     if row_format == REDUNDANT:
         # The end of every field, hidden ones as well, in one byte each, or two in a longer record.
         fields = len(stored) + 2 + (0 if keys else 1)
         return total + fields * (2 if total > 127 else 1)
-    return total + math.ceil(sum(column.nullable for column in stored) / 8)
+    return total + math.ceil(sum(column.nullable for _name, column in stored) / 8)
 
 
-def _inside(row_format: str, column: Column, in_key: bool) -> int:
+@cache
+def inside_bytes(row_format: str, column: Column, in_key: bool) -> int:
     """Bytes of a column's largest value in the record, with its length where that is written beside it."""
     length = 0
     if row_format != REDUNDANT and not column.fixed:

@@ -750,7 +750,7 @@ def looking(module: AnsibleModule) -> Iterator[Look]:
     with connect(instance.login(ansible_adapter.login(module.params))) as session:
         session.execute(LOCK_WAIT)
         look.session = session
-        look.variables = look.limited().pairs("SHOW GLOBAL VARIABLES")
+        look.variables = {row["variable_name"].lower(): row["value"] for row in session.rows("SHOW GLOBAL VARIABLES")}
         require_own(look.variables, instance)
         yield look
 

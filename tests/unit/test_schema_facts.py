@@ -142,7 +142,7 @@ def test_columns_strung_together():
     assert structure_of(strung, ()).large_objects is True
 
 
-NAMES = {"id": Column("id", 4, fixed=True), "v": Column("v", 1020), "t": Column("t", 1 << 32, large_object=True)}
+NAMES = {"id": Column(4, fixed=True), "v": Column(1020), "t": Column(1 << 32, large_object=True)}
 
 
 def test_keys_with_the_beginning_of_a_column_are_doubtful():

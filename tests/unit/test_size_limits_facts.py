@@ -24,7 +24,7 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.size_limits impor
     row_limit,
 )
 
-ID = Column("id", 4, fixed=True)
+ID = Column(4, fixed=True)
 
 #: Bytes of NOT NULL BINARY columns, primary key included, of the largest record that a server took: row format, KEY_BLOCK_SIZE in
 #: bytes, page size in bytes, bytes.
@@ -49,11 +49,16 @@ LARGEST_TAKEN = [
 ]
 
 
-def binary_columns(size: int, width: int) -> list[Column]:
+def binary_columns(size: int, width: int) -> dict[str, Column]:
     """An INT key and as many BINARY columns as make up size bytes."""
     rest = size - 4
     widths = [width] * (rest // width) + ([rest % width] if rest % width else [])
-    return [ID, *(Column(f"b{number}", each, fixed=True) for number, each in enumerate(widths))]
+    return {"id": ID, **{f"b{number}": Column(each, fixed=True) for number, each in enumerate(widths)}}
+
+
+def alike(column: Column, count: int) -> dict[str, Column]:
+    """An INT key and some columns of one kind."""
+    return {"id": ID, **{f"c{number}": column for number in range(count)}}
 
 
 @pytest.mark.parametrize(("row_format", "key_block_size", "page_size", "largest"), LARGEST_TAKEN)
@@ -68,7 +73,7 @@ def test_largest_records_that_servers_took(row_format, key_block_size, page_size
 @pytest.mark.parametrize(("page_size", "most"), [(4096, 7), (8192, 15), (16384, 31), (32768, 63), (65536, 63)])
 def test_columns_of_255_bytes_stay_inside(page_size, most):
     def row(count: int) -> int:
-        return row_bytes("dynamic", [ID, *(Column(f"v{number}", 255) for number in range(count))], ["id"])
+        return row_bytes("dynamic", alike(Column(255), count), ["id"])
 
     assert row(most) <= row_limit("dynamic", None, page_size) < row(most + 1)
 
@@ -77,7 +82,7 @@ def test_columns_of_255_bytes_stay_inside(page_size, most):
 @pytest.mark.parametrize("size", [256, UNLIMITED])
 def test_longer_columns_leave_forty_bytes_inside(page_size, most, size):
     def row(count: int) -> int:
-        return row_bytes("dynamic", [ID, *(Column(f"t{number}", size) for number in range(count))], ["id"])
+        return row_bytes("dynamic", alike(Column(size), count), ["id"])
 
     limit = row_limit("dynamic", None, page_size)
     assert row(most) <= limit < row(most + 2)
@@ -87,19 +92,19 @@ def test_longer_columns_leave_forty_bytes_inside(page_size, most, size):
 @pytest.mark.parametrize(("page_size", "most"), [(4096, 2), (8192, 5), (16384, 10), (32768, 20), (65536, 20)])
 def test_a_prefix_stays_inside_in_old_formats(row_format, page_size, most):
     def row(count: int) -> int:
-        return row_bytes(row_format, [ID, *(Column(f"t{number}", UNLIMITED, large_object=True) for number in range(count))], ["id"])
+        return row_bytes(row_format, alike(Column(UNLIMITED, large_object=True), count), ["id"])
 
     assert row(most) <= row_limit(row_format, None, page_size) < row(most + 1)
 
 
 def test_columns_of_the_primary_key_stay_inside():
-    long = Column("k", 1000)
-    assert row_bytes("dynamic", [long], ["k"]) == 5 + 13 + 1002
-    assert row_bytes("dynamic", [long], []) == 5 + 13 + 6 + 41
+    long = {"k": Column(1000)}
+    assert row_bytes("dynamic", long, ["k"]) == 5 + 13 + 1002
+    assert row_bytes("dynamic", long, []) == 5 + 13 + 6 + 41
 
 
 def test_virtual_columns_take_no_room_and_nulls_one_bit():
-    columns = [ID, Column("v", 8, fixed=True, virtual=True), *(Column(f"n{number}", 1, fixed=True, nullable=True) for number in range(9))]
+    columns = {**alike(Column(1, fixed=True, nullable=True), 9), "v": Column(8, fixed=True, virtual=True)}
     assert row_bytes("dynamic", columns, ["id"]) == 5 + 13 + 4 + 9 + 2
 
 
@@ -107,23 +112,23 @@ def test_virtual_columns_take_no_room_and_nulls_one_bit():
 @pytest.mark.parametrize(
     ("shown", "expected"),
     [
-        ((6, 1283, 4), Column("c", 4, fixed=True)),
-        ((1, 528399, 300), Column("c", 300)),
-        ((12, 5443855, 597), Column("c", 597)),
-        ((13, 2949374, 120), Column("c", 120, nullable=False)),
-        ((5, 524540, 10), Column("c", UNLIMITED, nullable=True, large_object=True)),
-        ((6, 9219, 4), Column("c", 4, fixed=True, nullable=True, virtual=True)),
-        ((2, 524542, 10), Column("c", 10, fixed=True, nullable=True)),
+        ((6, 1283, 4), Column(4, fixed=True)),
+        ((1, 528399, 300), Column(300)),
+        ((12, 5443855, 597), Column(597)),
+        ((13, 2949374, 120), Column(120, nullable=False)),
+        ((5, 524540, 10), Column(UNLIMITED, nullable=True, large_object=True)),
+        ((6, 9219, 4), Column(4, fixed=True, nullable=True, virtual=True)),
+        ((2, 524542, 10), Column(10, fixed=True, nullable=True)),
     ],
 )
 def test_columns_of_innodbs_dictionary(shown, expected):
-    column = innodb_column("c", *shown)
+    column = innodb_column(*shown)
     assert column._replace(nullable=False) == expected._replace(nullable=False)
     assert column.nullable is not bool(shown[1] & 256)
 
 
 def test_keys():
-    columns = {"a": Column("a", 1020), "t": Column("t", UNLIMITED, large_object=True), "id": ID}
+    columns = {"a": Column(1020), "t": Column(UNLIMITED, large_object=True), "id": ID}
     assert key_bytes(Key("k", ("a", "id")), columns) == 1024
     assert key_bytes(Key("k", ("a", "id"), prefixes=(764, None)), columns) == 768
     assert key_bytes(Key("k", ("t",)), columns) is None
@@ -169,9 +174,9 @@ def test_the_tables_of_limits_are_whole():
 @pytest.mark.parametrize("nullable", [True, False])
 @pytest.mark.parametrize("size", [0, 1, 127, 255, 256, 768, 1000, 70000, UNLIMITED])
 def test_another_column_makes_no_row_smaller(row_format, nullable, size):
-    columns: list[Column] = []
+    columns: dict[str, Column] = {}
     for number in range(20):
-        more = [*columns, Column(f"c{number}", size, nullable=nullable)]
+        more = {**columns, f"c{number}": Column(size, nullable=nullable)}
         assert row_bytes(row_format, more, []) > row_bytes(row_format, columns, [])
         columns = more
 
