@@ -22,12 +22,18 @@ Census = dict
 #: Tables of the system schema that are compared row by row: kind of object, table, the columns that name the object.
 CATALOGUE = (
     ("account", "global_priv", ("user", "host")),
+    ("account", "user", ("user", "host")),
     ("grant on schema", "db", ("user", "host", "db")),
     ("grant on table", "tables_priv", ("user", "host", "db", "table_name")),
     ("grant on column", "columns_priv", ("user", "host", "db", "table_name", "column_name")),
     ("grant on routine", "procs_priv", ("user", "host", "db", "routine_name")),
     ("grant of proxy", "proxies_priv", ("user", "host", "proxied_user", "proxied_host")),
     ("role", "roles_mapping", ("user", "host", "role")),
+    ("role", "role_edges", ("to_user", "to_host", "from_user", "from_host")),
+    ("default role", "default_roles", ("user", "host", "default_role_user", "default_role_host")),
+    ("dynamic grant", "global_grants", ("user", "host", "priv")),
+    ("former password", "password_history", ("user", "host", "password_timestamp")),
+    ("component", "component", ("component_urn",)),
     ("routine", "proc", ("db", "name", "type")),
     ("event", "event", ("db", "name")),
     ("server", "servers", ("server_name",)),
@@ -90,11 +96,15 @@ def table_definition(session: Session, table: Table) -> str:
 
 
 def read_census(session: Session, engine: Engine, tables: Iterable[Table]) -> Census:
-    """Everything there is, on a server that nobody else uses."""
+    """Everything there is, on a server that nobody else uses, but for the objects of dictionary_objects."""
     tables = list(tables)
     census = read_definitions(session, tables)
-    census.update(_read_views(session))
-    census.update(_read_triggers(session))
+    if not engine.trait("definitions_in_dictionary"):
+        census.update(_read_views(session))
+        census.update(_read_triggers(session))
+    identity = {aspect: str(session.value(f"SELECT @@GLOBAL.{name}")) for aspect, name in engine.trait("server_identity").items()}
+    if identity:
+        census["server"] = identity
     names = {table.name for table in tables if table.schema == SYSTEM_SCHEMA}
     for kind, table, keys in CATALOGUE:
         if table in names:

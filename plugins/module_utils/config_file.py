@@ -188,6 +188,11 @@ def put(edits: Iterable[Edit]) -> None:
             write_file(edit.path, edit.after, mode)
 
 
+def put_content(path: str, content: str | None) -> None:
+    """Give one file this content, or remove it."""
+    put([Edit(path, read_option_file(path) if os.path.exists(path) else None, content)])
+
+
 @dataclass(frozen=True)
 class Restart:
     """How to restart an instance; timeouts in seconds."""

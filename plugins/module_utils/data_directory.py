@@ -33,10 +33,13 @@ INITIALISE = {
         "--skip-test-db",
         "--skip-name-resolve",
     ),
+    "mysqld": ("--initialize-insecure", "--skip-log-bin", "--init-file=/dev/null", "--persisted-globals-load=OFF"),
 }
+#: Programs that take directories inside the data directory, which options name, only when they are there; others only when not.
+FILLS_DIRECTORIES = ("mariadb-install-db",)
 #: Where the initialisation writes its log and its temporary files. A server that starts deletes the temporary tables of every
 #: other server in the same tmpdir (measured), so it must not be the one of the running server.
-INITIALISE_DIR = "pagesmith-initialise"
+INITIALISE_DIR = ".pagesmith-initialise"  # MySQL does not initialise a directory with anything in it but such names
 INITIALISE_LOG = "error.log"
 REQUIRED_AFTER_INITIALISE = ("mysql",)
 
@@ -50,8 +53,9 @@ def build(run: Run, instance: Instance, paths: Paths, size: int, options: Sequen
     for directory, like in _build_directories(paths):
         os.mkdir(directory, 0o700)
         copy_attributes(like, directory)
-    make_nested(paths)
     program = instance.engine.trait("initialise")
+    if program in FILLS_DIRECTORIES:
+        make_nested(paths)
     tool = shutil.which(program, path=f"{os.path.dirname(instance.program)}:/usr/bin:/usr/sbin:/usr/local/bin:/usr/local/mysql/scripts")
     if not tool:
         raise InnodbError(f"the program {program} is missing", remedy=f"Install the package that holds {program}")
@@ -78,6 +82,7 @@ def build(run: Run, instance: Instance, paths: Paths, size: int, options: Sequen
         said = log_errors(log) if os.path.exists(log) else (err.strip() or out.strip() or "no message").splitlines()[-1]
         raise InnodbError(f"{program} did not make a data directory with {label(size)} pages (exit status {code}): {said}")
     shutil.rmtree(own)
+    make_nested(paths)
 
 
 def _system_file(instance: Instance, datadir: str, paths: Paths) -> str:
@@ -146,6 +151,14 @@ def put_back_files(source: str, target: str, patterns: Iterable[str]) -> list[st
                 copy_file(path, copy)
                 copied.append(os.path.relpath(path, source))
     return copied
+
+
+def remove_files(directory: str, patterns: Iterable[str]) -> None:
+    """Delete what a server that was never in use made for itself, where what is carried takes its place."""
+    if not directory.endswith(BUILD_INSIDE):
+        raise InnodbError(f"{directory} is not a directory that a migration built, so nothing in it is deleted")
+    for name in matching(directory, patterns):
+        os.unlink(os.path.join(directory, name))
 
 
 def copy_file(source: str, target: str) -> None:

@@ -29,6 +29,8 @@ OUTSIDE_DIRECTORIES = {
     "innodb_log_group_home_dir": ("ib_logfile*", "#ib_redo*", "#innodb_redo"),
     "innodb_undo_directory": ("undo[0-9]*", "undo_[0-9]*"),
     "aria_log_dir_path": ("aria_log.*", "aria_log_control"),
+    "innodb_doublewrite_dir": ("#ib_*.dblwr",),
+    "innodb_temp_tablespaces_dir": ("temp_*.ibt",),
 }
 
 #: Options that may name a directory, or a file in a directory, inside the data directory, which must be there again.
@@ -82,6 +84,7 @@ SERVER_FILE_PATTERNS = (
     "*.dblwr",
     "multi-master.info",
     "*.lock",
+    "mysql_upgrade_history",
     "*.idx",
 )
 

@@ -4,12 +4,14 @@
 
 from __future__ import annotations
 
+import glob
 import os
 import shutil
 from typing import Callable
 
+from . import dictionary_objects
 from . import manifest as manifests
-from .census import read_census
+from .census import Census, read_census
 from .data_directory import copy_file
 from .digest import digest, with_content
 from .durable import private_directory, rename, sync_file_system
@@ -53,8 +55,26 @@ def dump(
         definitions = _copy_definition_files(session, engine, tables, server.datadir, partial)
         digests.update(file_digests(definitions))
         files += definitions
-        census = read_census(session, engine, tables)
-    return Manifest(engine.title, page_size, coordinates, tables, files, census, digests, plugins)
+        census = read_everything(session, engine, tables)
+        statements = dictionary_objects.read_statements(session, engine)
+        digests.update(compared_files(server.datadir, engine))
+    if engine.trait("set_gtid_executed"):
+        coordinates["gtid_executed"] = census["server"]["gtid_executed"].replace("\n", "")
+    return Manifest(engine.title, page_size, coordinates, tables, files, census, digests, plugins, statements=statements)
+
+
+def read_everything(session: Session, engine: Engine, tables: list[Table]) -> Census:
+    """The census of a server that nobody else uses."""
+    census = read_census(session, engine, tables)
+    census.update(dictionary_objects.read_objects(session, engine))
+    census.update(dictionary_objects.read_statistics(session, engine))
+    return census
+
+
+def compared_files(datadir: str, engine: Engine) -> dict[str, int]:
+    """Checksums of files of the data directory itself that are carried and compared."""
+    paths = [path for pattern in engine.trait("compared_files") for path in glob.glob(os.path.join(glob.escape(datadir), pattern))]
+    return {f"file {os.path.basename(path)}": manifests.checksum_file(path)[1] for path in sorted(paths)}
 
 
 def complete(directory: str, manifest: Manifest, fingerprint: str) -> None:
@@ -120,8 +140,9 @@ def file_digests(files: list[DumpFile]) -> dict[str, int]:
 def _copy_definition_files(session: Session, engine: Engine, tables: list[Table], datadir: str, directory: str) -> list[DumpFile]:
     """Copy what does not depend on the page size and what statements would not carry whole."""
     files = []
-    for schema in [*user_schemas(session), SYSTEM_SCHEMA]:
-        folder = encoded(session, schema)
+    in_dictionary = engine.trait("definitions_in_dictionary")
+    for schema in [SYSTEM_SCHEMA] if in_dictionary else [*user_schemas(session), SYSTEM_SCHEMA]:
+        folder = schema if in_dictionary else encoded(session, schema)
         for name in _definition_names(session, engine, tables, schema, os.path.join(datadir, folder)):
             target = os.path.join(directory, DEFINITIONS, folder, name)
             os.makedirs(os.path.dirname(target), mode=0o700, exist_ok=True)
@@ -139,9 +160,11 @@ def _definition_names(session: Session, engine: Engine, tables: list[Table], sch
     """
     if not os.path.isdir(path):
         return []
-    views = session.rows("SELECT table_name FROM information_schema.views WHERE table_schema=%s", (schema,))
-    stems = {encoded(session, row["table_name"]) for row in views}
-    stems |= {encoded(session, table.name) for table in tables if table.schema == schema and table.kind in ("definition", "files")}
+    stems: set[str] = set()
+    if not engine.trait("definitions_in_dictionary"):
+        views = session.rows("SELECT table_name FROM information_schema.views WHERE table_schema=%s", (schema,))
+        stems |= {encoded(session, row["table_name"]) for row in views}
+        stems |= {encoded(session, table.name) for table in tables if table.schema == schema and table.kind in ("definition", "files")}
     if schema == SYSTEM_SCHEMA:
         stems |= set(engine.trait("log_tables"))
     names = []

@@ -11,13 +11,14 @@ from typing import Callable
 
 from .census import Difference
 from .data_directory import copy_file
+from .dictionary_objects import FIRST, LAST, Statement, make_objects
 from .digest import digest
 from .engines import Engine
 from .errors import InnodbError, StatementError
 from .logical_dump import DEFINITIONS
 from .manifest import DumpFile, Manifest
 from .private_server import PrivateServer
-from .session import Session, quote
+from .session import Session, apply_settings, quote
 from .tables import SYSTEM_SCHEMA, Table, load_statement
 from .transfer import Job, run_jobs
 
@@ -36,21 +37,24 @@ class Refused(InnodbError):
 
 def create_schema(
     session: Session,
+    engine: Engine,
     manifest_plugins: Iterable[dict],
     tables: list[Table],
     census: dict,
     allowed: Iterable[str],
     in_place: bool,
+    statements: Iterable[Statement] = (),
 ) -> list[Difference]:
-    """Make all schemas, sequences and tables, and return what the server refused.
+    """Make all schemas, sequences and tables, with the objects that come before them, and return what the server refused.
 
     A table whose refusal the user allowed is made with innodb_strict_mode off. in_place: DATA DIRECTORY is honoured.
     """
     allowed = set(allowed)
-    refused: list[Difference] = []
+    apply_settings(session, engine.trait("create_session"))
     mode = "NO_ENGINE_SUBSTITUTION" if in_place else "NO_ENGINE_SUBSTITUTION,NO_DIR_IN_CREATE"
     session.execute("SET SESSION sql_mode=%s, foreign_key_checks=0, unique_checks=0", (mode,))
     install_plugins(session, manifest_plugins)
+    refused = make_objects(session, statements, FIRST, in_place)
     session.execute("DROP DATABASE IF EXISTS sys")
     session.execute("DROP DATABASE IF EXISTS test")
     present = {
@@ -107,7 +111,15 @@ def _set_sequence(session: Session, table: Table, state: str) -> None:
     session.value(f"SELECT SETVAL({table.sql}, %s, 0, %s)", (int(values["next_not_cached_value"]), int(values["cycle_count"])))
 
 
-def load(server: PrivateServer, engine: Engine, manifest: Manifest, directory: str, workers: int, tick: Callable[[int], None]) -> None:
+def load(
+    server: PrivateServer,
+    engine: Engine,
+    manifest: Manifest,
+    directory: str,
+    workers: int,
+    tick: Callable[[int], None],
+    allowed: Iterable[str] = (),
+) -> None:
     """Load all rows, the accounts last, so that the sessions of this run keep their rights to the end.
 
     The files were checked by who read the manifest; that their content arrived is proven by the comparison.
@@ -138,15 +150,21 @@ def load(server: PrivateServer, engine: Engine, manifest: Manifest, directory: s
 
     run_jobs([Job(file, file.size_bytes) for file in user_files], workers, open_session, load_user_table, tick)
     with open_session() as session:
+        for difference in make_objects(session, manifest.statements, LAST, in_place=True):
+            if difference.id not in allowed:
+                raise Refused(difference)
         for file in system_files + account_files:
-            session.execute(f"TRUNCATE TABLE {tables[file.table].sql}")
+            session.execute(engine.trait("empty_table").format(table=tables[file.table].sql))
             load_table(session, engine, manifest, tables[file.table], file, directory)
+        if manifest.coordinates.get("gtid_executed"):
+            reset, purge = engine.trait("set_gtid_executed")
+            session.execute(reset)
+            session.execute(purge, (manifest.coordinates["gtid_executed"],))
 
 
 def prepare_load_session(session: Session, engine: Engine) -> None:
     session.execute("SET SESSION sql_mode=%s, time_zone='+00:00', unique_checks=0, foreign_key_checks=0", (LOAD_SQL_MODE,))
-    for name, value in engine.trait("load_session").items():
-        session.execute(f"SET SESSION {name}={value}")
+    apply_settings(session, engine.trait("load_session"))
 
 
 def load_table(session: Session, engine: Engine, manifest: Manifest, table: Table, file: DumpFile, directory: str) -> None:

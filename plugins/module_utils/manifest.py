@@ -10,11 +10,12 @@ import zlib
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from .dictionary_objects import Statement
 from .durable import write_file
 from .errors import InnodbError
 from .tables import Column, Table
 
-FORMAT = 1
+FORMAT = 2
 MANIFEST_FILE = "manifest.json"
 BLOCK_BYTES = 1 << 20
 
@@ -43,6 +44,7 @@ class Manifest:
     digests: dict[str, Any]
     plugins: list[dict[str, str]] = field(default_factory=list)
     fingerprint: str = ""
+    statements: list[Statement] = field(default_factory=list)
     format: int = FORMAT
 
     def size_bytes(self) -> int:
@@ -65,6 +67,7 @@ def read(directory: str) -> Manifest:
     if data.get("format") != FORMAT:
         raise InnodbError(f"the dump in {directory} was written by another version of this collection")
     data["tables"] = [_table(entry) for entry in data["tables"]]
+    data["statements"] = [Statement(**entry) for entry in data["statements"]]
     data["files"] = [DumpFile(**entry) for entry in data["files"]]
     return Manifest(**data)
 

@@ -200,4 +200,4 @@ def unhide(run: JournalRun) -> None:
     """Take back what a rollback wrote to keep the server from seeing what it kept, unless somebody changed the file since."""
     hiding, path = run.facts.get("config_hiding"), run.facts.get("config_path")
     if hiding and os.path.exists(path) and read_option_file(path) == hiding:
-        config_file.put(path, run.facts.get("config_before"))
+        config_file.put_content(path, run.facts.get("config_before"))

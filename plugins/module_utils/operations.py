@@ -14,6 +14,7 @@ from typing import Any
 
 from . import config_file, layout, migration, option_file, preflight, rehearsal, rollback, server_config
 from .census import read_definitions
+from .dictionary_objects import read_objects, read_statements
 from .digest import CHECKSUM
 from .errors import InnodbError
 from .facts import Facts, read_facts
@@ -22,7 +23,7 @@ from .journal import MIGRATED, ROLLED_BACK, UNFINISHED, lock_held, locked
 from .journal import Run as JournalRun
 from .processes import Run
 from .progress import Progress, to_file
-from .session import Login, connect
+from .session import Login, apply_settings, connect
 from .steps import STEPS, Context
 from .tables import read_plugins
 from .work_directory import WorkDirectory, file_system_of, free_bytes, passable
@@ -121,12 +122,15 @@ def rehearsal_blockers(run: Run, options: Options, situation: Situation, directo
     """Ask the real program: does it take the schema at the target page size, and our option file?"""
     instance, server = situation.instance, situation.facts.server
     with connect(instance.login(options.login)) as session:
+        apply_settings(session, instance.engine.trait("read_session"))
         source = read_definitions(session, [table for table in server.tables if f"{table.title}" not in server.unreadable])
+        source.update(read_objects(session, instance.engine))
+        statements = [statement for statement in read_statements(session, instance.engine) if statement.object in source]
         plugins = read_plugins(session, instance.engine)
     paths = new_paths(situation)
     tables = [table for table in server.tables if f"table {table.title}" in source]
     try:
-        refused = rehearsal.rehearse(run, instance, paths, options.target, directory, tables, plugins, source, options.allowed)
+        refused = rehearsal.rehearse(run, instance, paths, options.target, directory, tables, plugins, source, options.allowed, statements)
     except InnodbError as error:
         return [preflight.failed_rehearsal(options.target, error)]
     blockers = preflight.blockers_of_rehearsal(refused)
@@ -172,7 +176,7 @@ def config_diff(options: Options, situation: Situation) -> dict[str, str]:
     """The change of our option file, as Ansible shows it."""
     path = option_file.drop_in_path(situation.instance.options, situation.instance.group_suffix) or "option file"
     before = option_file.read_option_file(path) if os.path.isfile(path) else None
-    return config_file.Change(path, before, options.config, options.target).diff()
+    return config_file.Edit(path, before, options.config).diff()
 
 
 def migrate(run: Run, options: Options, situation: Situation, plan_lines: Sequence[str]) -> dict[str, Any]:

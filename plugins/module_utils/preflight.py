@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Any, Callable
@@ -95,7 +96,7 @@ def _engine(facts: Facts, request: Request) -> Iterable[Blocker]:
         yield Blocker(
             "engine",
             engine.title,
-            f"{engine.title} can be looked at, but not migrated yet",
+            f"{engine.title} can be looked at, but not migrated yet: no test was run on it",
             "See the support table in the documentation",
         )
 
@@ -201,6 +202,45 @@ def _layout(facts: Facts, request: Request) -> Iterable[Blocker]:
         )
 
 
+def _placement(facts: Facts, request: Request) -> Iterable[Blocker]:
+    """Places of files that an engine does not let us move."""
+    del request
+    layout = facts.layout
+    trait = facts.instance.engine.trait
+    for option, directory in layout.outside.items() if not trait("outside_directories") else ():
+        yield Blocker(
+            f"outside {option}",
+            directory,
+            f"{option} is {directory}, outside the data directory, which is not supported for {facts.instance.engine.title} yet",
+            "Take the option out and let the server keep these files in its data directory",
+        )
+    if layout.mount_point and trait("finds_tablespaces_anywhere"):
+        yield Blocker(
+            "mount_point",
+            layout.real_datadir,
+            f"{layout.real_datadir} is a mount point, and this server would find the tablespaces that are kept inside it as well",
+            "Mount the file system one directory higher, with the data directory in it",
+        )
+    scanned = [part for part in (facts.instance.options.get("innodb_directories") or "").split(";") if part]
+    for directory in scanned:
+        real = os.path.realpath(os.path.join(facts.instance.datadir, directory))
+        if f"{os.path.dirname(layout.real_datadir)}/".startswith(f"{real.rstrip('/')}/"):
+            yield Blocker(
+                "innodb_directories",
+                directory,
+                f"innodb_directories names {directory}, in which the server would find the tablespaces that are kept as well",
+                "Name directories that do not hold the data directory",
+            )
+    binlog = facts.server.variables.get("log_bin_basename") if facts.server else None
+    if binlog and trait("definitions_in_dictionary") and os.path.realpath(binlog) != os.path.realpath(layout.binlog or "/"):
+        yield Blocker(
+            "binary_log",
+            binlog,
+            f"The server writes its binary log to {binlog}, its option files say {layout.binlog or 'that there is none'}",
+            "Restart the server, so that it has the options of its files",
+        )
+
+
 def _has_tables(facts: Facts) -> bool:
     return any(table.schema not in ("mysql", "sys") for table in facts.server.tables)
 
@@ -224,6 +264,8 @@ def _objects(facts: Facts, request: Request) -> Iterable[Blocker]:
             f"The file {path} belongs to no table that the server knows, so what is in it would not be carried",
             "Install the plugin of its storage engine again, or move the file out of the data directory",
         )
+    for hazard in facts.server.hazards:
+        yield Blocker(f"{hazard['id']} {hazard['object']}", hazard["object"], hazard["message"], hazard["remedy"])
     for title, reason in facts.server.unreadable.items():
         yield Blocker(f"table {title} unreadable", title, f"{title} can't be read: {reason}", "Repair or drop it")
     for title, rows in facts.server.memory_rows.items():
@@ -289,6 +331,7 @@ CHECKS: tuple[Callable[[Facts, Request], Iterable[Blocker]], ...] = (
     _server,
     _activity,
     _layout,
+    _placement,
     _objects,
     _space,
     _options,

@@ -121,6 +121,9 @@ def owner(directory: str) -> tuple[int, int]:
 def spawn(command: Sequence[str], uid: int, log: str, bound: bool) -> subprocess.Popen:
     """Start a server as this user in a session of its own. bound: it ends when we end."""
     with open(log, "ab") as output:
+        if bound:
+            # MySQL opens its log as the user it runs as.
+            os.fchown(output.fileno(), uid, -1)
         return subprocess.Popen(
             list(command),
             stdin=subprocess.DEVNULL,

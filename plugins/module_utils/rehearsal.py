@@ -6,14 +6,16 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from . import data_directory, remedies
 from .census import Census, Difference, compare, read_definitions
+from .dictionary_objects import LAST, OF_THE_PLACE, Statement, make_objects, read_objects
 from .durable import private_directory
+from .engines import Engine
 from .errors import StatementError
 from .instance import Instance
 from .layout import Paths
@@ -26,23 +28,7 @@ from .session import Login, Session, quote
 from .size_prediction import Measured, measure_all, read_files
 from .tables import Table, load_statement
 
-#: What a rehearsal takes from the host while the real server runs beside it.
-SCRATCH_OPTIONS = (
-    "--innodb-log-file-size=16M",
-    "--key-buffer-size=1M",
-    "--aria-pagecache-buffer-size=8M",
-    "--max-connections=20",
-    "--table-open-cache=100",
-)
-#: A server whose files are thrown away need not bring them to the disk in time, and reads samples from where we put them.
-UNSAFE_OPTIONS = (
-    "--innodb-flush-log-at-trx-commit=0",
-    "--innodb-doublewrite=0",
-    "--sync-frm=0",
-    "--secure-file-priv=",
-    "--innodb-stats-auto-recalc=0",
-)
-DIRECTORY_CLAUSE = re.compile(r" (?:DATA|INDEX) DIRECTORY=?\s*'(?:[^'\\]|\\.|'')*'")
+DIRECTORY_CLAUSE = re.compile(r" (?:DATA|INDEX) DIRECTORY\s*=?\s*'(?:[^'\\]|\\.|'')*'")
 ERROR_NUMBER = re.compile(r"\(error (\d+)\)")
 ROWS = "rows"
 
@@ -78,7 +64,8 @@ class Schema(NamedTuple):
 
 def scratch_options(instance: Instance, size: int) -> list[str]:
     """Options of the throw-away server: the instance's own, but for its size and its place."""
-    return [*private_options(instance), *SCRATCH_OPTIONS, pool_option(instance, size), f"--innodb-page-size={size}"]
+    small = instance.engine.trait("scratch_options")
+    return [*private_options(instance), *small, pool_option(instance, size), f"--innodb-page-size={size}"]
 
 
 def pool_option(instance: Instance, size: int) -> str:
@@ -103,7 +90,9 @@ def scratch_data(run: Run, instance: Instance, paths: Paths, size: int, director
         if os.path.isdir(directory):
             data_directory.remove_build(scratch)
         private_directory(directory, *instance.owner())
-        data_directory.build(run, instance, scratch, size, [*SCRATCH_OPTIONS, *UNSAFE_OPTIONS, pool_option(instance, size)])
+        trait = instance.engine.trait
+        options = [*trait("scratch_options"), *trait("unsafe_options"), pool_option(instance, size)]
+        data_directory.build(run, instance, scratch, size, options)
         yield scratch
     finally:
         data_directory.remove_build(scratch)
@@ -112,7 +101,7 @@ def scratch_data(run: Run, instance: Instance, paths: Paths, size: int, director
 
 def scratch_server(instance: Instance, scratch: Paths, size: int, directory: str) -> PrivateServer:
     """The throw-away server on what scratch_data() made."""
-    options = [*scratch_options(instance, size), *UNSAFE_OPTIONS, *scratch.build_options()]
+    options = [*scratch_options(instance, size), *instance.engine.trait("unsafe_options"), *scratch.build_options()]
     run_dir = os.path.join(directory, "run")
     return PrivateServer(instance, scratch.build, run_dir, options, Login(user="root"), title="the rehearsal's server")
 
@@ -127,8 +116,11 @@ def rehearse(
     plugins: list[dict[str, Any]],
     source: Census,
     allowed: Iterable[str],
+    statements: Sequence[Statement] = (),
 ) -> list[Difference]:
     """Load the definitions in source into a server with pages of this size, and return what it refused or changed.
+
+    statements make the objects that are neither schemas nor tables, if source has any.
 
     It needs a few seconds and about 150 MiB in directory, which is made and removed. Rows are not loaded.
     """
@@ -138,8 +130,10 @@ def rehearse(
         scratch_server(instance, scratch, size, directory) as server,
         server.session() as session,
     ):
-        refused = create_schema(session, plugins, tables, source, allowed, in_place=False)
-        return [difference for difference in refused + _changed(session, tables, source, refused) if difference.id not in allowed]
+        refused = create_schema(session, instance.engine, plugins, tables, source, allowed, False, statements)
+        refused += make_objects(session, [item for item in statements if item.object in source], LAST, in_place=False)
+        found = refused + _changed(session, tables, source, refused) + _changed_objects(session, instance.engine, source, refused)
+        return [difference for difference in found if difference.id not in allowed]
 
 
 def rehearse_with_rows(
@@ -148,7 +142,7 @@ def rehearse_with_rows(
     """As rehearse(), and then remedies are tried, samples of rows are loaded, and the files that they make are measured."""
     with scratch_data(run, instance, paths, size, directory) as scratch:
         with scratch_server(instance, scratch, size, directory) as server, server.session() as session:
-            refused = create_schema(session, schema.plugins, schema.tables, schema.census, (), in_place=False)
+            refused = create_schema(session, instance.engine, schema.plugins, schema.tables, schema.census, (), in_place=False)
             verdict = Verdict(refused + _changed(session, schema.tables, schema.census, refused), {}, {}, set(), [])
             for difference in refused:
                 verdict.remedies[difference.id] = _try_remedies(session, schema, difference, size, None)
@@ -211,11 +205,23 @@ def _load_sample(session: Session, schema: Schema, sample: Sample, size: int, ve
 def _changed(session: Session, tables: list[Table], source: Census, refused: list[Difference]) -> list[Difference]:
     """Definitions that came out different, of the tables that were made by statements."""
     missing = {difference.object for difference in refused}
-    carried = [table for table in tables if table.kind in ("rows", "volatile") and f"table {table.title}" not in missing]
+    carried = [table for table in tables if table.kind in ("rows", "volatile", "statement") and f"table {table.title}" not in missing]
     names = {f"table {table.title}" for table in carried} | {name for name in source if name.startswith("schema ")}
     before = {name: _comparable(aspects) for name, aspects in source.items() if name in names}
     after = {name: _comparable(aspects) for name, aspects in read_definitions(session, carried).items()}
     return compare(before, after)
+
+
+def _changed_objects(session: Session, engine: Engine, source: Census, refused: list[Difference]) -> list[Difference]:
+    """Objects of the dictionary that came out different."""
+    missing = {difference.object for difference in refused}
+    after = {name: _without_place(aspects) for name, aspects in read_objects(session, engine).items()}
+    before = {name: _without_place(source[name]) for name in source if not name.startswith(("table ", "schema ")) and name not in missing}
+    return compare(before, after)
+
+
+def _without_place(aspects: dict[str, Any]) -> dict[str, Any]:
+    return {name: value for name, value in aspects.items() if name not in OF_THE_PLACE}
 
 
 def _comparable(aspects: dict[str, Any]) -> dict[str, Any]:

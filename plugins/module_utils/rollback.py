@@ -115,7 +115,7 @@ def hide_kept(context: Context, run: JournalRun) -> None:
     if lines:
         content = f"{before}\n[mysqld{instance.group_suffix or ''}]\n{''.join(lines)}"
         context.work.journal.record(run.id, ROLLBACK, "note", {"config_hiding": content})
-        config_file.put(run.facts["config_path"], content)
+        config_file.put_content(run.facts["config_path"], content)
 
 
 def reopen_old(context: Context, run: JournalRun) -> None:

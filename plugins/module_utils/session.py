@@ -74,6 +74,12 @@ def quote(name: str) -> str:
     return "`" + name.replace("`", "``") + "`"
 
 
+def apply_settings(session: Session, settings: dict[str, Any]) -> None:
+    """Set variables of the session."""
+    for name, value in settings.items():
+        session.execute(f"SET SESSION {name}={value}")
+
+
 def table_name(schema: str, table: str) -> str:
     return f"{quote(schema)}.{quote(table)}"
 
@@ -85,8 +91,8 @@ class Session:
         self.connection = connection
         self.title = title
 
-    def execute(self, sql: str, params: Any = None) -> int:
-        """Run one statement and return the number of affected rows."""
+    def execute(self, sql: str | bytes, params: Any = None) -> int:
+        """Run one statement and return the number of affected rows. Bytes are sent as they are."""
         return self._run(sql, params)[1]
 
     def rows(self, sql: str, params: Any = None) -> list[dict[str, Any]]:
@@ -111,7 +117,7 @@ class Session:
             if row["variable_name"].lower() in wanted
         }
 
-    def _run(self, sql: str, params: Any) -> tuple[list[dict[str, Any]], int]:
+    def _run(self, sql: str | bytes, params: Any) -> tuple[list[dict[str, Any]], int]:
         try:
             with self.connection.cursor(pymysql.cursors.Cursor) as cursor:
                 count = cursor.execute(sql, params)
@@ -136,12 +142,13 @@ class Session:
         self.close()
 
 
-def statement_error(title: str, sql: str, error: Exception) -> StatementError:
+def statement_error(title: str, sql: str | bytes, error: Exception) -> StatementError:
     """A driver's exception as ours. Statements never hold secrets, but only their beginning is shown."""
     args = getattr(error, "args", ())
     code = args[0] if args and isinstance(args[0], int) else 0
     reason = str(args[1]) if len(args) > 1 else str(error) or type(error).__name__
-    begin = " ".join(sql.split())
+    text = sql.decode("utf-8", "replace") if isinstance(sql, bytes) else sql
+    begin = " ".join(text.split())
     begin = begin if len(begin) <= 120 else begin[:117] + "..."
     return StatementError(f"{title} refused '{begin}': {reason} (error {code})", code, reason)
 

@@ -150,7 +150,7 @@ def binlog_coordinates(layout: Layout) -> dict[str, Any]:
 def build(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     """Initialise the new data directory beside the old one, whose server may still run; so with little memory."""
     del run, notes
-    limits = [pool_option(context.instance, context.target), f"--innodb-log-file-size={FIRST_LOG_BYTES}"]
+    limits = [pool_option(context.instance, context.target), log_option(context.instance, FIRST_LOG_BYTES)]
     data_directory.build(context.run, context.instance, context.paths, context.target, limits)
 
 
@@ -169,25 +169,37 @@ def restore(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     engine = context.instance.engine
     options = [
         *engine.trait("load_options"),
-        f"--innodb-log-file-size={LOAD_LOG_BYTES}",
+        log_option(context.instance, LOAD_LOG_BYTES),
         f"--secure-file-priv={context.work.dump}",
     ]
     with context.new_server(options, Login(user="root")) as server:
         with server.session() as session:
             refused = logical_restore.create_schema(
-                session, manifest.plugins, manifest.tables, manifest.census, context.allowed, in_place=True
+                session, engine, manifest.plugins, manifest.tables, manifest.census, context.allowed, True, manifest.statements
             )
+            for statement in engine.trait("before_load"):
+                session.execute(statement)
+            refused = census.refused(refused, context.allowed)
             if refused:
                 raise logical_restore.Refused(refused[0])
         context.progress.expect(sum(file.size_bytes for file in manifest.files if file.table))
-        logical_restore.load(server, engine, manifest, context.work.dump, context.workers, context.progress.report)
+        logical_restore.load(server, engine, manifest, context.work.dump, context.workers, context.progress.report, context.allowed)
+        with server.session() as session:
+            for statement in engine.trait("after_load"):
+                session.execute(statement)
     logical_restore.put_definition_files(manifest, context.work.dump, context.paths.build)
     patterns = list(engine.trait("carried_files"))
     error_log = os.path.realpath(context.instance.error_log) if context.instance.error_log else ""
     if error_log.startswith(context.paths.datadir + os.sep):
         # Its reader finds the story whole, where it was.
         patterns.append(os.path.relpath(error_log, context.paths.datadir))
-    data_directory.put_back_files(context.paths.datadir, context.paths.build, patterns)
+    data_directory.remove_files(context.paths.build, engine.trait("replaced_files"))
+    data_directory.put_back_files(context.paths.datadir, context.paths.build, [*patterns, *engine.trait("replaced_files")])
+
+
+def log_option(instance: Instance, size: int) -> str:
+    """The option that gives a server a log of size bytes."""
+    return instance.engine.trait("log_size_option").format(bytes=size)
 
 
 def compare(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
@@ -232,7 +244,7 @@ def read_content(context: Context, server: PrivateServer) -> tuple[census.Census
     digests: dict[str, Any] = {}
     with server.session() as session:
         tables = read_tables(session, engine)
-        found = census.read_census(session, engine, tables)
+        found = logical_dump.read_everything(session, engine, tables)
     jobs = [Job(table, max(table.size_bytes, 1)) for table in digest.with_content(tables)]
     context.progress.expect(sum(job.size_bytes for job in jobs))
 
@@ -259,7 +271,7 @@ def swap(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
         context.work.journal.record(run.id, "swap", "note", {"moves": moves, "config_before": before, "config_path": context.config_path})
         run.facts.update(moves=moves, config_before=before, config_path=context.config_path)
     data_directory.carry_out(moves, context.paths.datadir if os.path.isdir(context.paths.datadir) else context.paths.build)
-    config_file.put(context.config_path, context.config)
+    config_file.put_content(context.config_path, context.config)
     notes["retained_directory"] = context.paths.retained
 
 
@@ -267,7 +279,7 @@ def restore_config(run: JournalRun) -> None:
     """Put the option file back as it was before the swap."""
     path = run.facts.get("config_path")
     if path:
-        config_file.put(path, run.facts.get("config_before"))
+        config_file.put_content(path, run.facts.get("config_before"))
 
 
 def trial(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 
 from .engines import Engine
 from .errors import InnodbError
-from .session import Session, quote, table_name
+from .session import Session, apply_settings, quote, table_name
 
 SYSTEM_SCHEMA = "mysql"
 VIRTUAL_SCHEMAS = ("information_schema", "performance_schema")
@@ -29,8 +29,12 @@ EXPRESSIONS = {
     "inet4": "CAST({column} AS BINARY(4))",
 }
 
-#: Types that are written as numbers and need to be told so when they are read.
-NUMBERED = ("enum", "set")
+#: Types that are not read as what was written and need to be told how: as numbers, as text.
+ASSIGNMENTS = {
+    "enum": "CAST({value} AS UNSIGNED)",
+    "set": "CAST({value} AS UNSIGNED)",
+    "json": "CONVERT({value} USING utf8mb4)",
+}
 
 TEXT = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext")
 #: Character sets in which no byte of a longer character can be taken for a tab, a newline or a backslash. The server does not
@@ -116,9 +120,9 @@ def load_statement(table: Table, path: str) -> str:
     """The server reads the rows that dump_statement() wrote into an empty table."""
     targets, assignments = [], []
     for number, column in enumerate(table.carried_columns()):
-        if column.data_type in NUMBERED:
+        if column.data_type in ASSIGNMENTS:
             targets.append(f"@v{number}")
-            assignments.append(f"{quote(column.name)}=CAST(@v{number} AS UNSIGNED)")
+            assignments.append(f"{quote(column.name)}={ASSIGNMENTS[column.data_type].format(value=f'@v{number}')}")
         else:
             targets.append(quote(column.name))
     statement = f"LOAD DATA INFILE '{_literal(path)}' INTO TABLE {table.sql} CHARACTER SET binary ({', '.join(targets)})"
@@ -183,6 +187,7 @@ def read_stems(session: Session) -> dict[str, set[str]]:
 
 def read_tables(session: Session, engine: Engine) -> list[Table]:
     """Every base table and sequence of the user's schemas and of the system schema, but for those that stay behind."""
+    apply_settings(session, engine.trait("read_session"))
     kinds = engine.trait("storage_engines")
     left = engine.trait("system_tables_left")
     columns = _read_columns(session)
