@@ -36,8 +36,9 @@ ROUNDED = {POOL: ("innodb_buffer_pool_chunk_size", "innodb_buffer_pool_instances
 LEAST_STEP_BYTES = MIB
 
 COMPLAINT = re.compile(r"\[(?:Warning|ERROR)\]|adjusted|ignored|removed|deprecated|unknown variable", re.IGNORECASE)
-#: A line that tells what an option that was taken does to something else: accounts by host name under skip_name_resolve.
-CONSEQUENCE = re.compile(r"in --[\w-]+ mode")
+#: A line that finds no fault with an option that was taken: accounts by host name under skip_name_resolve, and MySQL's word that the
+#: page size is not the usual one.
+CONSEQUENCE = re.compile(r"in --[\w-]+ mode|has been changed from the default value")
 ERROR_MARK = "[ERROR]"
 INCLUDE = re.compile(r"^([ \t]*!include(?:dir)?[ \t]+)(\S.*?)[ \t]*$", re.MULTILINE)
 
