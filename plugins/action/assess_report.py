@@ -60,7 +60,7 @@ def write_pages(options: dict[str, Any], check_mode: bool) -> dict[str, Any]:
         "pages": {stem: os.path.join(directory, name) for stem, name in names.items()},
         "written": written,
         "groups": groups,
-        "skipped": reports.skipped,
+        "other_files": reports.skipped,
     }
     return {**result, "index": os.path.join(directory, f"{files.INDEX}.html")} if options["index"] else result
 

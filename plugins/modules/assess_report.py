@@ -14,7 +14,7 @@ description:
     and C(index.html) with all hosts, grouped by what is recommended.
   - A page needs no network and no script to be read. The index has a small script that sorts and narrows its tables.
   - A report that cannot be read, or that holds an error, has a page too, which says so.
-  - Other JSON files in the directory are left alone; RV(skipped) names them.
+  - Other JSON files in the directory are left alone; RV(other_files) names them.
   - The same reports give the same pages, byte by byte.
   - A page with its plots takes about half a second of a processor. For hundreds of hosts it is quicker to let each host have its own
     page written, so that the forks share the work, and the index at the end.
@@ -107,7 +107,7 @@ groups:
   type: dict
   returned: success
   sample: {"change": ["db1"], "stay": ["db2", "db3"], "blocked": [], "failed": []}
-skipped:
+other_files:
   description: JSON files of the directory that are no report of an assessment, each with the reason.
   type: list
   elements: dict

@@ -104,7 +104,7 @@ def test_a_report_that_tells_nothing_is_a_failed_host(tmp_path, content, reason)
 def test_other_files_are_named_and_left_alone(reports, content):
     (reports / "db1.json").write_text(content)
     (reports / ".hidden.json").write_text("{")
-    assert run(reports)["skipped"] == [{"file": "db1.json", "reason": "It is not the report of an assessment."}]
+    assert run(reports)["other_files"] == [{"file": "db1.json", "reason": "It is not the report of an assessment."}]
     assert not (reports / "db1.html").exists()
     assert "db1.json" in (reports / "index.html").read_text()
 

@@ -191,6 +191,17 @@ def test_a_failed_host_says_why(rendered):
     assert "Name the server with innodb_instance." in text
 
 
+@pytest.mark.parametrize("part", ["facts", "rehearsal"])
+@pytest.mark.parametrize("stem", sorted(HOSTS))
+def test_a_page_comes_out_without_a_part(stem, part):
+    """And without a blocker, which has a sentence of its own."""
+    data = json.loads((REPORTS / f"{stem}.json").read_text(encoding="utf-8"))
+    data.pop(part, None)
+    for candidate in data.get("decision", {}).get("candidates", {}).values():
+        candidate["blockers"] = []
+    assert len(Page(pages.host_page(HostReport(stem, cleaned(data), HOSTS[stem].error), plots=False)).all("h1")) == 1
+
+
 def test_without_plots_the_numbers_stay():
     page = Page(pages.host_page(HOSTS["shop-db1"], plots=False))
     assert not page.all("svg")
