@@ -187,7 +187,7 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils import ansible_ad
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
 from ansible_collections.pagesmith.innodb.plugins.module_utils.instance import Instance, find_instance
 from ansible_collections.pagesmith.innodb.plugins.module_utils.layout import Layout, plan_paths, read_layout
-from ansible_collections.pagesmith.innodb.plugins.module_utils.server_options import parse_bytes
+from ansible_collections.pagesmith.innodb.plugins.module_utils.option_values import parse_bytes
 from ansible_collections.pagesmith.innodb.plugins.module_utils.session import require_driver
 
 FALLBACK_DIRECTORY = "/var/tmp"
