@@ -60,7 +60,7 @@ class Structure:
 
     def widest(self, keys: Iterable[Key]) -> int | None:
         """Bytes of the widest of some keys on these columns, None when that of none is known."""
-        return max((width for width in (key_bytes(key, self.columns) for key in keys) if width is not None), default=None)
+        return max((width for width in (key_bytes(key, self.columns) for key in keys if key.columns) if width is not None), default=None)
 
     def row_bytes(self, row_format: str) -> int | None:
         """Bytes of the largest record the declaration allows, None for a row format that is not known."""
@@ -192,13 +192,30 @@ def decode_names(limited: Limited, omitted: Omitted, spelled: Iterable[str]) -> 
     """Names as SQL has them from the spelling in file names; what only the server can read, it is asked for."""
     names = {each: table_files.decoded(each) for each in spelled}
     unknown = sorted(filter(table_files.needs_server, names))
+    if not unknown:
+        return names
     with omitted.part("schema.names"):
+        if limited.engine.trait("definitions_in_dictionary"):
+            names.update(match_names(limited, omitted, unknown))
+            return names
         for begin in range(0, len(unknown), NAMES_AT_ONCE):
             part = unknown[begin : begin + NAMES_AT_ONCE]
             asked = ", ".join(f"{DECODED} AS n{number}" for number in range(len(part)))
             answer = limited.row(f"SELECT {asked}", part)
             names.update({each: answer[f"n{number}"] for number, each in enumerate(part)})
     return names
+
+
+def match_names(limited: Limited, omitted: Omitted, unknown: Iterable[str]) -> dict[str, str]:
+    """The same where the server does not know the spelling of its own files in SQL: by the names that may be meant."""
+    rows = limited.rows("SELECT table_schema, table_name FROM information_schema.tables")
+    # Names without a letter beyond ASCII need no server.
+    candidates = sorted({name for row in rows for name in (row["table_schema"], row["table_name"]) if not name.isascii()})
+    found = {each: table_files.matching(each, candidates) for each in unknown}
+    unclear = sum(name is None for name in found.values())
+    if unclear:
+        omitted["schema.names"] = f"{unclear} names are told as file names have them: more than one may be meant"
+    return {each: name for each, name in found.items() if name is not None}
 
 
 def read_prefixes(limited: Limited, definitions: Iterable[Definition]) -> dict[str, dict[tuple[str, str], int]]:

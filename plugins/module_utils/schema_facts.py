@@ -73,6 +73,8 @@ def schema_facts(limited: Limited, omitted: Omitted, datadir: str, page_size: in
             sizes = read_statistics(limited)
         found += innodb_tables(definitions, sizes, files, page_size)
         note_missing(omitted, definitions, sizes)
+    with omitted.part("schema.compression"):
+        mark_compressed(limited, found)
     with omitted.part("schema.encryption"):
         mark_encrypted(limited, found, definitions)
     with omitted.part("schema.other_engines"):
@@ -226,6 +228,19 @@ def mark_encrypted(limited: Limited, tables: Iterable[Table], definitions: Itera
     spaces = {int(row["space"]) for row in limited.rows(statement)}
     for table, definition in zip(tables, definitions):
         table.encrypted = not spaces.isdisjoint(definition.spaces)
+
+
+def mark_compressed(limited: Limited, tables: Iterable[Table]) -> None:
+    """Where the server has a dictionary of all tables, the compression of pages stands only there."""
+    if not limited.engine.trait("definitions_in_dictionary"):
+        return
+    rows = limited.rows(
+        "SELECT table_schema, table_name FROM information_schema.tables WHERE engine='InnoDB'"
+        " AND create_options LIKE '%COMPRESSION=%' AND create_options NOT LIKE '%COMPRESSION=_none_%'"
+    )
+    compressed = {f"{row['table_schema']}.{row['table_name']}" for row in rows}
+    for table in tables:
+        table.compressed = table.compressed or table.table in compressed
 
 
 def other_tables(limited: Limited, omitted: Omitted, files: Scan, known: set[tuple[str, str]]) -> list[Table]:

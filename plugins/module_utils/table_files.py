@@ -8,6 +8,7 @@ import os
 import re
 import struct
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from .facts import out_of_time
@@ -143,6 +144,14 @@ def decoded(name: str) -> str:
 def needs_server(name: str) -> bool:
     """Whether only the server can tell the whole name."""
     return "@" in name and "@" in ENCODED.sub("", name)
+
+
+def matching(name: str, candidates: Iterable[str]) -> str | None:
+    """The one of some names that a file name may stand for; None when there is none, or more than one."""
+    tokens = re.findall(r"@[0-9a-f]{4}|@..|[^@]+|@", name)
+    pattern = re.compile("".join("." if len(token) == 3 and token[0] == "@" else re.escape(decoded(token)) for token in tokens), re.DOTALL)
+    found = [each for each in candidates if pattern.fullmatch(each)]
+    return found[0] if len(found) == 1 else None
 
 
 def compression_of_flags(flags: int) -> tuple[int | None, bool]:

@@ -120,6 +120,18 @@ def test_names_of_files(name, expected, asked):
 
 
 @pytest.mark.parametrize(
+    ("name", "candidates", "expected"),
+    [
+        ("@1o@002dx", ["\u00fc-x", "xx-x", "\u00fcx"], "\u00fc-x"),
+        ("a@1ob", ["a\u00fcb", "a\u00f6b"], None),
+        ("a@1ob", ["a.b.c"], None),
+    ],
+)
+def test_names_that_may_be_meant(name, candidates, expected):
+    assert table_files.matching(name, candidates) == expected
+
+
+@pytest.mark.parametrize(
     ("flags", "expected"),
     [
         (FLAGS_16K, (None, False)),
