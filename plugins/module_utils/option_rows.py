@@ -128,7 +128,7 @@ OPTIONS = (
     Option("innodb_io_capacity", "200", both(WORKS)),
     Option(
         "innodb_io_capacity_max",
-        "2000",
+        "20000",
         {MARIADB: (Span(ANY, WORKS, ALL_MARIADB),), MYSQL: (Span(ANY, FATAL), Span((5, 6), WORKS, ALL_MYSQL))},
     ),
     # MariaDB serves I/O from one pool of threads; the numbers only bound the requests in flight, 256 for each, which is plenty.
