@@ -80,6 +80,11 @@ def schema_facts(limited: Limited, omitted: Omitted, datadir: str, page_size: in
     with omitted.part("schema.other_engines"):
         known = {(definition.directory, definition.stem) for definition in definitions}
         found += other_tables(limited, omitted, files, known)
+    if "schema.tables" in omitted:
+        # Nothing, and not zero: the tables of other engines alone would be taken for the whole.
+        return {**result, **dict.fromkeys(summary([], 0))}
+    if "schema.columns" in omitted:
+        return {**result, **summary(found, list_limit), "large_objects": None}
     with omitted.part("schema.near_limits"):
         near = declare(limited, omitted, found, definitions, list_limit)
         result["near_limits"], result["near_limits_omitted"] = near[:NEAR_LIMITS_SHOWN], max(0, len(near) - NEAR_LIMITS_SHOWN)

@@ -161,6 +161,7 @@ def test_an_account_that_may_do_nothing(filled):
     result = info(filled, "all", login_user="nobody", login_password="pw")
     assert result["page_size"] == 16384
     assert "PROCESS" in result["omitted"]["schema.tables"]
+    assert (result["schema"]["tables"], result["schema"]["near_limits"]) == (None, None)
     assert result["replication"]["role"] is None
     assert "replication.upstream" in result["omitted"]
     assert result["server"]["origins"]
