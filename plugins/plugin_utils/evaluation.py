@@ -47,14 +47,14 @@ def evaluate(policy: Policy, scope: Mapping[str, Any], candidates: Mapping[int, 
     for rule in policy.rules.values():
         kept = {"blocker": found.blockers, "warning": found.warnings, "reason": found.reasons}[rule.kind]
         for size, weight in _sizes(rule, candidates):
-            try:
-                kept += _apply(rule, size, weight, {**scope, "candidate": candidates[size]})
-            except ExpressionError as error:
-                errors.add((rule.id, str(error)))
+            for result in _apply(rule, size, weight, {**scope, "candidate": candidates[size]}):
+                if isinstance(result, Finding):
+                    kept.append(result)
+                    continue
+                errors.add((rule.id, str(result)))
                 if rule.kind == "blocker":
                     found.erring_blockers.add(rule.id)
-                    message = f"Whether '{rule.id}' stands against this could not be judged: {error}"
-                    found.warnings.append(Finding(rule, size, message))
+                    found.warnings.append(Finding(rule, size, f"Whether '{rule.id}' stands against this could not be judged: {result}"))
     for findings in (found.blockers, found.warnings, found.reasons):
         findings.sort(key=lambda each: (each.rule.id, each.size, each.id, each.object, each.text, each.weight))
     found.errors = [{"rule": rule, "error": error} for rule, error in sorted(errors)]
@@ -92,15 +92,23 @@ def _named(word: int | str, candidate: Mapping[str, Any]) -> bool:
     return word == "all" or bool(not candidate["current"] if word == "others" else candidate[word])
 
 
-def _apply(rule: Rule, size: int, weight: int, scope: Mapping[str, Any]) -> Iterator[Finding]:
-    """A finding when the condition holds; with 'each' one for every entry of the list for which it holds."""
-    items = [None]
-    if rule.each:
-        items = rule.each.value(scope)
+def _apply(rule: Rule, size: int, weight: int, scope: Mapping[str, Any]) -> Iterator[Finding | ExpressionError]:
+    """A finding when the condition holds, or the error; with 'each' for every entry of the list, so that one that errs hides no other."""
+    try:
+        items = rule.each.value(scope) if rule.each else [None]
         if items is not None and not isinstance(items, (list, tuple)):
             raise ExpressionError(f"'{rule.each.text}' gives no list")
-    findings = [_finding(rule, size, weight, {**scope, "item": item}) for item in items or []]
-    return (each for each in findings if each)
+    except ExpressionError as error:
+        yield error
+        return
+    for item in items or []:
+        try:
+            finding = _finding(rule, size, weight, {**scope, "item": item})
+        except ExpressionError as error:
+            yield error
+        else:
+            if finding:
+                yield finding
 
 
 def _finding(rule: Rule, size: int, weight: int, scope: dict[str, Any]) -> Finding | None:

@@ -351,3 +351,18 @@ def test_each_must_be_a_list():
     rule = {"id": "wrong", "kind": "warning", "text": "{item}", "source": "s", "each": "facts.engine"}
     decision = decided(policy=extend(POLICY, Source("site", {"rules": [rule]})))
     assert decision["rule_errors"] == [{"rule": "wrong", "error": "'facts.engine' gives no list"}]
+
+
+def test_an_entry_that_errs_hides_no_other():
+    rule = {
+        "id": "big",
+        "kind": "blocker",
+        "remedy": "r",
+        "source": "s",
+        "text": "{item.n}",
+        "each": "facts.settings",
+        "when": "item.n > `1`",
+    }
+    decision = decided({"settings": [{"n": 2}, {"n": "x"}, {"n": 3}]}, policy=extend(POLICY, Source("site", {"rules": [rule]})))
+    assert [each["message"] for each in decision["candidates"]["8192"]["blockers"]] == ["2", "3"]
+    assert [error["rule"] for error in decision["rule_errors"]] == ["big"]

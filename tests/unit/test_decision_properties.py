@@ -8,19 +8,23 @@ import copy
 import datetime
 import random
 from dataclasses import replace
+from pathlib import Path
 
 from decision_facts import FACTS, GIB, MIB, POLICY, server, sized, working
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
+from hypothesis.configuration import set_hypothesis_home_dir
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils.page_size import PAGE_SIZES
 from ansible_collections.pagesmith.innodb.plugins.plugin_utils.decision import decide
 from ansible_collections.pagesmith.innodb.plugins.plugin_utils.policy import extend
 from ansible_collections.pagesmith.innodb.plugins.plugin_utils.policy_source import Source
 
+# Among the files that pytest leaves, not in a directory of its own in the work tree.
+set_hypothesis_home_dir(Path(__file__).resolve().parents[2] / ".pytest_cache" / "hypothesis")
 TODAY = datetime.date(2026, 11, 30)
 KEYS = {"recommended", "stay", "headline", "confidence", "evidence", "candidates", "reasons", "rule_errors"}
-PROPERTY = settings(max_examples=80, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+PROPERTY = settings(max_examples=80, deadline=None, database=None, suppress_health_check=[HealthCheck.too_slow])
 SIZES = st.sampled_from(PAGE_SIZES)
 JUNK = st.one_of(
     st.none(), st.booleans(), st.integers(), st.floats(), st.text(max_size=5), st.lists(st.integers(), max_size=2), st.just({})
