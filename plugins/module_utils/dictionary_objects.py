@@ -16,7 +16,7 @@ from typing import Any
 
 from .census import Census, Difference
 from .engines import Engine
-from .errors import StatementError
+from .errors import InnodbError, StatementError
 from .session import Session, quote, table_name
 from .tables import SYSTEM_SCHEMA, VIRTUAL_SCHEMAS
 
@@ -25,9 +25,6 @@ FIRST, LAST = "first", "last"
 
 #: Ranges of numbers of the spatial reference systems that MySQL makes itself: those of EPSG, and its own.
 OWN_SYSTEMS = "srs_id<=32767 OR srs_id BETWEEN 60000000 AND 69999999"
-
-#: The schema in which a session is when it reads: the server leaves the name of that schema out of definitions.
-ELSEWHERE = "USE information_schema"
 
 #: Aspects that a throw-away server in another place can't have.
 OF_THE_PLACE = ("path",)
@@ -68,7 +65,7 @@ def read_statements(session: Session, engine: Engine) -> list[Statement]:
     """The statements that make all these objects again, in the order of making; those of views may depend on one another."""
     if not engine.trait("definitions_in_dictionary"):
         return []
-    session.execute(ELSEWHERE)
+    require_no_schema(session)
     statements = _tablespaces(session) + _spatial_systems(session)
     session.execute("SET character_set_results=binary")
     try:
@@ -82,7 +79,7 @@ def read_objects(session: Session, engine: Engine) -> Census:
     """The census of these objects, from the server's own tables and not from the statements."""
     if not engine.trait("definitions_in_dictionary"):
         return {}
-    session.execute(ELSEWHERE)
+    require_no_schema(session)
     census: Census = {}
     for row in _general_tablespaces(session):
         census[f"tablespace {row['name']}"] = {name: str(value) for name, value in row.items() if name != "name"}
@@ -118,6 +115,13 @@ def read_objects(session: Session, engine: Engine) -> Census:
             name = f"{kind} {row[f'{kind}_schema']}.{row[f'{kind}_name']}"
             census[name] = _aspects(row, f"{kind}_schema", f"{kind}_name")
     return census
+
+
+def require_no_schema(session: Session) -> None:
+    """InnodbError when a session has a default schema, whose name the server would leave out of definitions."""
+    schema = session.value("SELECT DATABASE()")
+    if schema is not None:
+        raise InnodbError(f"definitions are read by a session in the schema {schema}", state="")
 
 
 def read_statistics(session: Session, engine: Engine) -> Census:

@@ -195,7 +195,7 @@ ROWS = (
     Row("evidence", (MARIADB,), (11, 8), (11, 9), RUN),
     Row("evidence", (MARIADB,), (11, 9), FOREVER, UNVERIFIED),
     Row("evidence", BOTH_MYSQL, ANY, (9, 7), UNVERIFIED),
-    Row("evidence", (MYSQL,), (9, 7), (9, 8), UNVERIFIED),
+    Row("evidence", (MYSQL,), (9, 7), (9, 8), RUN),
     Row("evidence", (MYSQL,), (9, 8), FOREVER, UNVERIFIED),
     Row("evidence", (PERCONA,), (9, 7), FOREVER, UNVERIFIED),
     # Whether a version that no test runs is migrated all the same, by the data of its neighbours.
@@ -570,6 +570,9 @@ ROWS = (
             "federated": "statement",
         },
     ),
+    # The hash of a row. MySQL 9.6 and later have MD5 in a component that need not be there.
+    Row("row_hash", (MARIADB,), ANY, FOREVER, "MD5({row})"),
+    Row("row_hash", BOTH_MYSQL, (5, 6), FOREVER, "SHA2({row},256)"),
     # What CHECKSUM TABLE sums is the same in two instances of one version, whatever the page size.
     Row("checksum_table", (MARIADB, *BOTH_MYSQL), ANY, FOREVER, "CHECKSUM TABLE {table} EXTENDED"),
 )
@@ -602,14 +605,19 @@ class Engine:
             remedy="See the support table in the documentation",
         )
 
+    def knows(self, name: str) -> bool:
+        """Whether the table has this trait."""
+        try:
+            self.trait(name)
+        except InnodbError:
+            return False
+        return True
+
     @property
     def supported(self) -> bool:
         """Whether every trait is known, and the version was run or is taken by the data of its neighbours."""
-        try:
-            traits = {name: self.trait(name) for name in {row.name for row in ROWS}}
-        except InnodbError:
-            return False
-        return traits["evidence"] == RUN or traits["migrated_unverified"]
+        known = all(self.knows(name) for name in {row.name for row in ROWS})
+        return known and (self.trait("evidence") == RUN or self.trait("migrated_unverified"))
 
 
 def parse_banner(banner: str) -> Engine:

@@ -48,7 +48,7 @@ class ServerFacts:
     """What only a running server tells.
 
     memory_rows: MEMORY tables that have rows. unreadable: table -> the server's error. orphans: files of tables it does not know.
-    external: tablespaces outside the data directory that only the server knows of. hazards: what would not be carried.
+    external: those of its tablespaces, where it names all, that lie outside the data directory. hazards: what would not be carried.
     """
 
     account: str = ""
@@ -67,6 +67,7 @@ class ServerFacts:
     stray_directories: list[str] = field(default_factory=list)
     schemas: list[str] = field(default_factory=list)
     external: list[str] = field(default_factory=list)
+    tablespaces: set[str] = field(default_factory=set)
     hazards: list[dict[str, str]] = field(default_factory=list)
 
 
@@ -100,7 +101,8 @@ def read_facts(instance: Instance, login: Login | None) -> Facts:
     if login and running:
         with connect(instance.login(login)) as session:
             facts.server = read_server(session, instance)
-        facts.layout = replace(layout, external=sorted({*layout.external, *facts.server.external}))
+        strays = [path for path in layout.strays if path not in facts.server.tablespaces]
+        facts.layout = replace(layout, external=sorted({*layout.external, *facts.server.external}), strays=strays)
         if login.host:
             # The private servers of a migration have no network.
             connect(login.through(instance.socket), "the server through its Unix socket").close()
@@ -168,6 +170,7 @@ def read_server(session: Session, instance: Instance) -> ServerFacts:
     )
     if engine.trait("definitions_in_dictionary"):
         files = dictionary_facts.tablespace_files(session, instance.datadir)
+        facts.tablespaces = files
         facts.external = dictionary_facts.external_files(files, instance.datadir)
         facts.orphans = dictionary_facts.orphaned_files(files, instance.datadir)
     else:

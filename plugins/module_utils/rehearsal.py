@@ -132,7 +132,9 @@ def rehearse(
     ):
         refused = create_schema(session, instance.engine, plugins, tables, source, allowed, False, statements)
         refused += make_objects(session, [item for item in statements if item.object in source], LAST, in_place=False)
-        found = refused + _changed(session, tables, source, refused) + _changed_objects(session, instance.engine, source, refused)
+        found = refused + _changed(session, tables, source, refused)
+        with server.session() as reader:
+            found += _changed_objects(reader, instance.engine, source, refused)
         return [difference for difference in found if difference.id not in allowed]
 
 

@@ -36,6 +36,7 @@ ASSIGNMENTS = {
     "json": "CONVERT({value} USING utf8mb4)",
 }
 
+JSON = "json"  # of MySQL; a MariaDB server tells of a text
 TEXT = ("char", "varchar", "tinytext", "text", "mediumtext", "longtext")
 #: Character sets in which no byte of a longer character can be taken for a tab, a newline or a backslash. The server does not
 #: escape such bytes inside a character of another multi-byte set, so those texts are written as the bytes they are.
@@ -57,6 +58,14 @@ class Column:
     generated: bool = False
     period: str | None = None
     wide_text: bool = False
+
+    @property
+    def digest_expression(self) -> str:
+        """The value as bytes. The text of a JSON document does not tell a date from a string, but its size in binary form does."""
+        template = "CAST({expression} AS BINARY)"
+        if self.data_type == JSON:
+            template = "CONCAT(CAST({expression} AS BINARY),'/',JSON_STORAGE_SIZE(JSON_EXTRACT({expression},'$')))"
+        return template.format(expression=self.expression)
 
     @property
     def expression(self) -> str:
@@ -129,17 +138,17 @@ def load_statement(table: Table, path: str) -> str:
     return f"{statement} SET {', '.join(assignments)}" if assignments else statement
 
 
-def digest_statement(table: Table) -> str:
-    """Row count and the sum, over all rows, of 64 bits of the MD5 of each row's values with their lengths.
+def digest_statement(table: Table, row_hash: str = "MD5({row})") -> str:
+    """Row count and the sum, over all rows, of 64 bits of the hash of each row's values with their lengths.
 
     A sum does not depend on the order and does not cancel equal rows; lengths keep ('a','bc') and ('ab','c') apart.
     """
     parts = []
     for column in table.carried_columns():
-        value = f"CAST({column.expression} AS BINARY)"
+        value = column.digest_expression
         parts.append(f"IFNULL(CONCAT(LENGTH({value}),':',{value}),'N')")
     row = f"CONCAT({','.join(parts)})"
-    return f"SELECT COUNT(*) n, SUM(CAST(CONV(LEFT(MD5({row}),16),16,10) AS UNSIGNED)) s FROM {table.source}"
+    return f"SELECT COUNT(*) n, SUM(CAST(CONV(LEFT({row_hash.format(row=row)},16),16,10) AS UNSIGNED)) s FROM {table.source}"
 
 
 def _literal(path: str) -> str:

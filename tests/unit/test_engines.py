@@ -65,8 +65,15 @@ def test_mariadb_is_supported(version):
 
 
 @pytest.mark.parametrize("engine", MYSQL_ENGINES, ids=lambda engine: engine.title)
-def test_mysql_is_not_supported_yet(engine):
-    assert not engine.supported
+def test_mysql_is_supported_where_it_was_run(engine):
+    assert engine.supported == (engine.name == MYSQL and engine.version[:2] == (9, 7))
+
+
+@pytest.mark.parametrize("version", [(8, 0, 42), (8, 4, 5), (9, 2, 0), (9, 7, 4), (9, 9, 0)], ids=str)
+@pytest.mark.parametrize("name", [MYSQL, PERCONA])
+@pytest.mark.parametrize("trait", TRAITS)
+def test_every_trait_has_one_row_for_each_mysql_with_a_dictionary(trait, name, version):
+    assert len(matching_rows(trait, Engine(name, version, ""))) == 1
 
 
 @pytest.mark.parametrize(

@@ -86,7 +86,21 @@ def test_nothing_stands_against_an_ordinary_server():
 @pytest.mark.parametrize(
     ("found", "blockers"),
     [
-        pytest.param(facts(engine=Engine("mysql", (9, 7, 0), "")), ["engine"], id="engine without support"),
+        pytest.param(facts(engine=Engine("mysql", (8, 4, 0), "")), ["engine"], id="engine without support"),
+        pytest.param(facts(engine=Engine("mysql", (9, 7, 0), "")), [], id="MySQL that was run"),
+        pytest.param(
+            facts(engine=Engine("mysql", (9, 7, 0), ""), layout=Layout(DATADIR, DATADIR, True, outside={"innodb_undo_directory": "/u"})),
+            ["outside innodb_undo_directory", "mount_point"],
+            id="places of MySQL",
+        ),
+        pytest.param(
+            facts(server({"log_bin_basename": "/srv/binlog"}), engine=Engine("mysql", (9, 7, 0), "")), ["binary_log"], id="binary log"
+        ),
+        pytest.param(
+            facts(server(hazards=[{"id": "keyring", "object": "k", "message": "k keeps keys", "remedy": "Take it out"}])),
+            ["keyring k"],
+            id="not carried",
+        ),
         pytest.param(facts(page_size=None), ["data_directory"], id="no data directory"),
         pytest.param(facts(page_size=8192), ["page_size_unclear"], id="server and files differ"),
         pytest.param(facts(server({"innodb_force_recovery": "1"})), ["innodb_force_recovery"], id="force recovery"),
