@@ -173,10 +173,10 @@ def row_widths(report: HostReport) -> Widths | Missing:
 
 
 def tables_grid(groups: list[TableBars]) -> Grid:
-    sizes = sorted({bar.size for group in groups for bar in group.bars})
+    sizes = sorted({one.size for group in groups for one in group.bars})
     rows = []
     for group in groups:
-        values = {bar.size: bytes_text(bar.value) + (f" ±{NO_BREAK}{bytes_text(bar.error)}" if bar.error else "") for bar in group.bars}
+        values = {one.size: bytes_text(one.value) + (f" ±{NO_BREAK}{bytes_text(one.error)}" if one.error else "") for one in group.bars}
         rows.append([group.name, *(values.get(size, "not predicted") for size in sizes)])
     return Grid(["Table", *map(size_text, sizes)], rows)
 
@@ -190,7 +190,7 @@ def pool_grid(holdings: list[Holding]) -> Grid:
 
 
 def amplification_grid(bars: list[Bar]) -> Grid:
-    return Grid(["Page size", "Bytes read, as of today"], [[size_text(bar.size), ratio_text(bar.value)] for bar in bars])
+    return Grid(["Page size", "Bytes read, as of today"], [[size_text(one.size), ratio_text(one.value)] for one in bars])
 
 
 def widths_grid(widths: Widths) -> Grid:
@@ -200,7 +200,7 @@ def widths_grid(widths: Widths) -> Grid:
 
 def tables_words(groups: list[TableBars]) -> str:
     largest = groups[0]
-    values = ", ".join(f"{bytes_text(bar.value)} at {size_text(bar.size)}" for bar in largest.bars)
+    values = ", ".join(f"{bytes_text(one.value)} at {size_text(one.size)}" for one in largest.bars)
     return f"Bars of bytes for {len(groups)} groups of tables at each page size. The largest, {largest.name}, takes {values}."
 
 
@@ -210,7 +210,7 @@ def pool_words(holdings: list[Holding]) -> str:
 
 
 def amplification_words(bars: list[Bar]) -> str:
-    values = ", ".join(f"{ratio_text(bar.value)} at {size_text(bar.size)}" for bar in bars)
+    values = ", ".join(f"{ratio_text(one.value)} at {size_text(one.size)}" for one in bars)
     return f"Bytes read for the same work, where 1 is what is read today: {values}."
 
 

@@ -117,26 +117,26 @@ def shortened(name: str) -> str:
 
 
 def draw_bars(ax: Any, bars: list[Bar], places: list[float]) -> None:
-    ax.barh(places, [bar.value for bar in bars], BAR_HEIGHT, color=[INKS[bar.role] for bar in bars])
-    for bar, place in zip(bars, places):
-        if bar.error:
-            ax.plot([max(bar.value - bar.error, 0), bar.value + bar.error], [place, place], color=INKS["ink"], linewidth=1.2)
+    ax.barh(places, [one.value for one in bars], BAR_HEIGHT, color=[INKS[one.role] for one in bars])
+    for one, place in zip(bars, places):
+        if one.error:
+            ax.plot([max(one.value - one.error, 0), one.value + one.error], [place, place], color=INKS["ink"], linewidth=1.2)
 
 
 def draw_tables(figure: Any, groups: list[TableBars]) -> None:
     """For each table its name, and below it a bar for each page size."""
     count = sum(len(group.bars) + 1 for group in groups) + (len(groups) - 1) * 0.4
-    ax = lines(figure, count, VALUE_MARGIN, max(bar.value + bar.error for group in groups for bar in group.bars))
+    ax = lines(figure, count, VALUE_MARGIN, max(one.value + one.error for group in groups for one in group.bars))
     top, places, sizes = 0.0, [], []
     for group in groups:
         heading(ax, top, shortened(group.name))
         own = [top + 1 + number for number in range(len(group.bars))]
         draw_bars(ax, group.bars, own)
-        for bar, place in zip(group.bars, own):
-            error = f" ±{NO_BREAK}{bytes_text(bar.error)}" if bar.error else ""
-            write(ax, bar.value + bar.error, place, bytes_text(bar.value) + error, size=SMALL_TEXT_SIZE)
+        for one, place in zip(group.bars, own):
+            error = f" ±{NO_BREAK}{bytes_text(one.error)}" if one.error else ""
+            write(ax, one.value + one.error, place, bytes_text(one.value) + error, size=SMALL_TEXT_SIZE)
         places += own
-        sizes += [bar.size for bar in group.bars]
+        sizes += [one.size for one in group.bars]
         top = own[-1] + 1.4
     label_lines(ax, places, sizes)
 
@@ -159,17 +159,17 @@ def draw_pool(figure: Any, holdings: list[Holding]) -> None:
 
 def draw_amplification(figure: Any, bars: list[Bar]) -> None:
     """A bar for each page size, and a line where today's is."""
-    longest = max(1.05, *(bar.value for bar in bars))
+    longest = max(1.05, *(one.value for one in bars))
     ax = lines(figure, len(bars) + 1.2, VALUE_MARGIN / 2, longest)
     places = [number + 1.2 for number in range(len(bars))]
     draw_bars(ax, bars, places)
-    for bar, place in zip(bars, places):
+    for one, place in zip(bars, places):
         # A ground of its own, for where the line of today passes.
         ground = {"facecolor": INKS["card"], "edgecolor": "none", "pad": 1}
-        write(ax, bar.value, place, ratio_text(bar.value), size=SMALL_TEXT_SIZE, bbox=ground)
+        write(ax, one.value, place, ratio_text(one.value), size=SMALL_TEXT_SIZE, bbox=ground)
     ax.plot([1, 1], [0.5, len(bars) + 0.7], color=INKS["ink"], linewidth=1, dashes=(3, 2), zorder=1.5)
     ax.text(1, 0, "as today", ha="center", va="center_baseline", color=INKS["soft"], size=SMALL_TEXT_SIZE)
-    label_lines(ax, places, [bar.size for bar in bars])
+    label_lines(ax, places, [one.size for one in bars])
 
 
 def draw_widths(figure: Any, widths: Widths) -> None:
