@@ -214,6 +214,15 @@ def _device_number(path: str) -> str:
     return f"{os.major(number)}:{os.minor(number)}"
 
 
+def numa_nodes(sys_root: str = "/sys") -> int | None:
+    """How many nodes the memory of the host has; None where /sys does not tell."""
+    try:
+        names = os.listdir(os.path.join(sys_root, "devices/system/node"))
+    except OSError:
+        return None
+    return sum(name.startswith("node") and name[len("node") :].isdigit() for name in names) or None
+
+
 def memory_bytes() -> int:
     """Memory of the host, or what its control group may use when that is less."""
     total = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")

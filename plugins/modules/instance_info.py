@@ -152,6 +152,10 @@ memory_bytes:
   description: Memory of the host, or of the control group it runs in.
   type: int
   returned: success
+numa_nodes:
+  description: How many nodes the memory of the host has; none where that is not told.
+  type: int
+  returned: success
 drop_in:
   description: Where an option file of this collection belongs; none when the option files include no directory.
   type: str
@@ -591,7 +595,7 @@ from typing import Any, Callable
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils import ansible_adapter
-from ansible_collections.pagesmith.innodb.plugins.module_utils.block_device import memory_bytes, storage_of
+from ansible_collections.pagesmith.innodb.plugins.module_utils.block_device import memory_bytes, numa_nodes, storage_of
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
 from ansible_collections.pagesmith.innodb.plugins.module_utils.facts import LOCK_WAIT, Limited, Omitted, require_own
 from ansible_collections.pagesmith.innodb.plugins.module_utils.instance import Instance, find_instance
@@ -607,7 +611,7 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.workload_facts im
 ALL = "all"
 SERVER_DOWN = "the server is not running"
 #: Beginnings of the names of options that are told. Others may hold secrets, such as wsrep_sst_auth.
-TOLD_SETTINGS = ("innodb_", "aria_", "datadir", "socket", "port", "tmpdir", "log_bin", "server_id", "ignore_db_dirs", "user")
+TOLD_SETTINGS = ("innodb_", "aria_", "datadir", "socket", "port", "tmpdir", "log_bin", "server_id", "ignore_db_dirs", "user", "large_pages")
 
 
 @dataclass
@@ -652,6 +656,7 @@ def basic_facts(look: Look) -> dict:
         "error_log": instance.error_log,
         "group_suffix": instance.group_suffix or "",
         "memory_bytes": memory_bytes(),
+        "numa_nodes": numa_nodes(),
         "drop_in": drop_in_path(instance.options, instance.group_suffix),
     }
 

@@ -38,6 +38,7 @@ FACT_KEYS = (
     "page_size_server",
     "page_size_option",
     "page_sizes_supported",
+    "numa_nodes",
     "datadir",
     "socket",
     "error_log",

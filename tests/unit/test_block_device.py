@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from ansible_collections.pagesmith.innodb.plugins.module_utils.block_device import memory_bytes, storage, storage_of
+from ansible_collections.pagesmith.innodb.plugins.module_utils.block_device import memory_bytes, numa_nodes, storage, storage_of
 from ansible_collections.pagesmith.innodb.tests.unit.hosts import CapturedHost, DrawnHost, install_nvme, mountinfo_line, run, unpack, write
 
 MACHINES = ("qemu72-bullseye", "qemu72-bookworm", "qemu72-trixie", "qemu72-sid", "qemu10-trixie-atomic")
@@ -345,3 +345,10 @@ def test_memory_is_at_most_what_the_host_has():
     with open("/proc/meminfo", encoding="ascii") as file:
         total = int(file.readline().split()[1]) * 1024
     assert 0 < memory_bytes() <= total
+
+
+def test_nodes_of_the_memory(tmp_path):
+    assert numa_nodes(str(tmp_path)) is None
+    for name in ("node0", "node1", "has_memory", "power"):
+        (tmp_path / "devices/system/node" / name).mkdir(parents=True)
+    assert numa_nodes(str(tmp_path)) == 2
