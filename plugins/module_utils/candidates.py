@@ -29,7 +29,7 @@ from .tables import SYSTEM_SCHEMA, Table, read_plugins, read_tables
 from .work_directory import free_bytes
 
 #: Of so many of the largest tables, and so many of the widest ones, rows are sampled.
-LARGEST = 40
+LARGEST = 100
 WIDEST = 20
 #: Columns of text and of binary strings leave so many bytes in the page at most, whatever the row format.
 MOST_INSIDE_BYTES = 768
@@ -172,12 +172,14 @@ def choose(source: Source, sample_bytes: int, smallest: int) -> list[Wanted]:
     widest = sorted(wide, key=lambda table: -source.statistics[table.title].width)[:WIDEST]
     tables = list(dict.fromkeys(largest + widest))
     wanted = []
-    asked = [SPARE_BYTES + int(table.size_bytes * SPARE_FACTOR) for table in tables]
-    for table, budget in zip(tables, row_sample.share(asked, sample_bytes)):
+    # Files tell how large a table is, also where statistics are old.
+    sizes = [max(table.size_bytes, source.figures(table).bytes_now) for table in tables]
+    asked = [SPARE_BYTES + int(size * SPARE_FACTOR) for size in sizes]
+    for table, size, budget in zip(tables, sizes, row_sample.share(asked, sample_bytes)):
         known = source.statistics[table.title]
         key = () if table.versioning else known.key
-        whole = known.rows * max(known.row_bytes, row_sample.LEAST_ROW_BYTES) <= budget
-        wanted.append(Wanted(table, key, budget, known.row_bytes, whole))
+        # Indexes count as well, so that the first range is rather too small than too large.
+        wanted.append(Wanted(table, key, budget, max(known.row_bytes, size / max(known.rows, 1)), size <= budget))
     return wanted
 
 
@@ -231,6 +233,8 @@ def rehearse_candidates(
         try:
             verdicts[size] = rehearse_with_rows(run, instance, paths, size, os.path.join(directory, str(size)), source.schema, samples)
         except InnodbError as error:
+            if _was_told_to_end(error):
+                raise
             failures[size] = error
         seconds[size] = round(time.monotonic() - began, 3)
     if source.page_size in failures and source.page_size not in sizes:
@@ -242,6 +246,19 @@ def rehearse_candidates(
         results[str(size)]["seconds"] = seconds[size]
         source.notes += [f"at {label(size)}: {note}" for note in verdicts[size].notes] if size in verdicts else []
     return {"page_sizes": results, "checked": _checked(source, samples, verdicts, sizes), "not_checked": [*source.notes, *NEVER_CHECKED]}
+
+
+class Ended(InnodbError):
+    """The module was told to end, which says nothing about a page size."""
+
+
+def _was_told_to_end(error: BaseException | None) -> bool:
+    """Whether that is what an error, or one that it came from, is about."""
+    while error:
+        if isinstance(error, Ended):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
 
 
 def _affordable(directory: str, sample_bytes: int) -> int:
@@ -309,18 +326,28 @@ def _sizes(source: Source, samples: list[Sample], verdicts: dict[int, Verdict], 
         else:
             found[table] = None
             unsampled.append(table)
-    ratio = _ratio(source, found)
+    ratio = _ratio(source, verdicts, size)
     for table in unsampled:
-        empty = [verdict.measured.get(table.title, Measured()) if verdict else Measured() for verdict in (now or then, then)]
-        found[table] = size_prediction.predict_unsampled(source.figures(table), *empty, ratio)
+        figures, there = source.figures(table), then.measured.get(table.title)
+        empty = now.measured.get(table.title, Measured()) if now else there
+        # What is refused may come in another form, whose size nobody knows: it is taken for an average one.
+        pair = (empty, there) if there and empty else (Measured(), Measured())
+        found[table] = size_prediction.predict_unsampled(figures, *pair, ratio, size)
     return _told(source, found, by_table)
 
 
-def _ratio(source: Source, found: dict[Table, Prediction | None]) -> float | None:
-    """How much larger the sampled tables become, all together; none when there are none."""
-    sampled = [(table, prediction) for table, prediction in found.items() if prediction and table.title in source.statistics]
-    bytes_now = sum(source.figures(table).bytes_now for table, _prediction in sampled)
-    return sum(prediction.bytes for _table, prediction in sampled) / bytes_now if bytes_now else None
+def _ratio(source: Source, verdicts: dict[int, Verdict], size: int) -> float | None:
+    """How much larger the pages of the samples are than at the present page size, all together; none when there are no samples."""
+    now, then = verdicts.get(source.page_size), verdicts[size]
+    if not now:
+        return None
+    before = after = 0.0
+    for table in source.schema.tables:
+        if table.title in now.loaded & then.loaded & now.measured.keys() & then.measured.keys():
+            figures = source.figures(table)
+            before += size_prediction.growing_bytes(now.measured[table.title], figures, source.page_size)
+            after += size_prediction.growing_bytes(then.measured[table.title], figures, size)
+    return after / before if before else None
 
 
 def _told(source: Source, found: dict[Table, Prediction | None], samples: dict[str, Sample]) -> dict[str, Any]:

@@ -34,7 +34,10 @@ FIRST_PRINTABLE, LAST_PRINTABLE = 0x20, 0x7E
 
 
 class Wanted(NamedTuple):
-    """A table to be sampled. columns: its primary key, empty when it can't be read by ranges. Sizes in bytes."""
+    """A table to be sampled. columns: its primary key, empty when it can't be read by ranges. Sizes in bytes.
+
+    row_bytes: of its rows as far as known, rather too much. whole: all of it is within the budget.
+    """
 
     table: Table
     columns: tuple[str, ...]
@@ -201,8 +204,8 @@ def take(session: Session, wanted: Wanted, path: str) -> Sample:
     starts: list[tuple] = [(), *points]
     for number, (start, end) in enumerate(zip(starts, [*starts[1:], ()])):
         left = (wanted.budget_bytes - sample.size_bytes) / (len(starts) - number)
-        width = max(wanted.row_bytes, LEAST_ROW_BYTES, sample.size_bytes / sample.rows if sample.rows else 0)
-        limit = int(left / width)
+        width = sample.size_bytes / sample.rows if sample.rows else wanted.row_bytes
+        limit = int(left / (LEAST_ROW_BYTES if wanted.whole else max(width, LEAST_ROW_BYTES)))
         if limit < 1:
             sample.whole = False
             continue

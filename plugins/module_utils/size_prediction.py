@@ -33,17 +33,14 @@ EXTENT_PAGES = 64
 FIXED_PAGES = 3
 #: Pages of an index that do not grow with its rows: its root, and on average half of its last leaf.
 PAGES_PER_INDEX = 1.5
-#: What a file has beyond its pages in use, in extents: some at all, some for each index as long as that is small and no more then, and
-#: half of a step by which it grows. Fitted to tables of 0.1 to 200 MiB with 1 to 6 indexes at 4k, 16k and 64k, loaded by MariaDB 10.11.
-FREE_EXTENTS = 1.0
+#: What a file has beyond its pages in use, in extents and as a share of these: a load of many rows into an empty table leaves so much.
+#: Measured for tables of 1 to 100 MiB with 1 to 6 indexes at 8k and 64k on MariaDB 10.11: 4.7 to 10.7 extents.
+FREE_EXTENTS = 7.5
 FREE_SHARE = 0.01
-FREE_PER_INDEX_EXTENTS = 2.5
-FREE_PER_INDEX_SHARE = 0.25
-LARGE_FILE_EXTENTS = 32
-STEP_EXTENTS, LARGE_STEP_EXTENTS = 1, 4
-#: How far that is off: at all, and for each index.
-FREE_ERROR_EXTENTS = 4.0
-FREE_ERROR_PER_INDEX_EXTENTS = 0.5
+FREE_ERROR_EXTENTS = 3.5
+#: An index takes its first pages one by one, and so does a file, before they take whole extents.
+SINGLE_PAGES = 32
+SMALL_FILE_EXTENTS = 0.5
 #: The server counts the rows of a table by looking at so many pages of it.
 STATISTICS_PAGES = 20
 #: What an estimate of the server is off by at least, as a share, where nothing was changed since it was made.
@@ -138,12 +135,9 @@ def file_bytes(used_bytes: float, page_size: int, indexes: int) -> int:
     """Expected size of a file that holds so many bytes in pages."""
     extent = extent_bytes(page_size)
     used = used_bytes / extent
-    if used <= 0.5:
-        # So small a file grows page by page.
+    if used <= SMALL_FILE_EXTENTS or (used < 1 and used_bytes <= SINGLE_PAGES * page_size * indexes):
         return math.ceil(used_bytes / page_size) * page_size
-    free = FREE_EXTENTS + FREE_SHARE * used + indexes * min(FREE_PER_INDEX_EXTENTS, FREE_PER_INDEX_SHARE * used / indexes)
-    step = LARGE_STEP_EXTENTS if used + free > LARGE_FILE_EXTENTS else STEP_EXTENTS
-    return round((used + free + step / 2) * extent)
+    return round((used * (1 + FREE_SHARE) + FREE_EXTENTS) * extent)
 
 
 def spread(widths: Sequence[float]) -> float:
@@ -183,19 +177,23 @@ def predict(table: TableFigures, sample: SampleFigures, now: Measured, then: Mea
         max(SURE * spread(sample.widths) / math.sqrt(STATISTICS_PAGES), LEAST_ROWS_ERROR),
         math.sqrt(table.indexes * table.files) * page_size / 2 / growing if growing else 0.0,
     )
-    free = (FREE_ERROR_EXTENTS + FREE_ERROR_PER_INDEX_EXTENTS * table.indexes) * extent * math.sqrt(table.files)
+    free = FREE_ERROR_EXTENTS * extent * math.sqrt(table.files)
     error = math.sqrt(sum((share * scaled) ** 2 for share in shares) + min(free, predicted) ** 2)
     return Prediction(predicted, math.ceil(error))
 
 
-def predict_unsampled(table: TableFigures, empty_now: Measured, empty_then: Measured, ratio: float | None) -> Prediction | None:
+def predict_unsampled(
+    table: TableFigures, empty_now: Measured, empty_then: Measured, ratio: float | None, page_size: int
+) -> Prediction | None:
     """The prediction for a table of which no rows were read, from the ratio of those of which they were; None when there is none."""
     filled = max(table.bytes_now - empty_now.file_bytes, 0)
     if not filled:
         return Prediction(empty_then.file_bytes, 0)
     if ratio is None:
         return None
-    return Prediction(empty_then.file_bytes + round(filled * ratio), math.ceil(filled * ratio * UNSAMPLED_ERROR))
+    used = (filled * ratio + empty_then.file_bytes) / table.files
+    predicted = table.files * file_bytes(used, page_size, table.indexes)
+    return Prediction(predicted, math.ceil(filled * ratio * UNSAMPLED_ERROR + abs(predicted - used * table.files)))
 
 
 def read_files(session: Session) -> dict[str, dict[str, int]]:

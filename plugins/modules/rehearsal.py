@@ -180,6 +180,8 @@ plan:
 """
 
 import os
+import signal
+from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -254,6 +256,13 @@ def rehearse(module: AnsibleModule) -> dict:
         return candidates.rehearse_candidates(run, instance, login, paths, sizes, sample_bytes, directory)
 
 
+def end(number: int, _frame: Any) -> None:
+    """Clean up when told to end, and let no second signal disturb that."""
+    for each in ansible_adapter.ENDING_SIGNALS:
+        signal.signal(each, signal.SIG_IGN)
+    raise candidates.Ended(f"the module was told to end ({signal.Signals(number).name})")
+
+
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
@@ -265,7 +274,8 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    ansible_adapter.end_orderly()
+    for each in ansible_adapter.ENDING_SIGNALS:
+        signal.signal(each, end)
     try:
         require_driver()
         result = rehearse(module)
