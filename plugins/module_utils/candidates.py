@@ -22,6 +22,7 @@ from .page_size import label
 from .preflight import MIB
 from .processes import Run
 from .rehearsal import ROWS, Remedy, Schema, Verdict, rehearse_with_rows
+from .remedies import BLOBS
 from .row_sample import Sample, Wanted
 from .session import Login, Session, connect
 from .size_prediction import Measured, Prediction, SampleFigures, TableFigures, read_files
@@ -34,11 +35,9 @@ WIDEST = 20
 #: Columns of text and of binary strings leave so many bytes in the page at most, whatever the row format.
 MOST_INSIDE_BYTES = 768
 OTHER_COLUMN_BYTES = 8
+LARGE_OBJECTS = (*BLOBS, "json", "geometry")
 ENCRYPTED = "`ENCRYPTED`=YES"
 SAMPLING_SECONDS = 120
-#: Room for what statistics are off by: a table is meant to be read as a whole when it is thought to have no more than that.
-SPARE_BYTES = 256 << 10
-SPARE_FACTOR = 1.5
 #: What a throw-away server needs, and how many times as large as a sample its tables may be.
 SERVER_BYTES = 512 * MIB
 SAMPLE_FACTOR = 4
@@ -74,7 +73,8 @@ class Source:
     def figures(self, table: Table) -> TableFigures:
         files, known = self.files.get(table.title, {}), self.statistics[table.title]
         parts = sum(1 for name in files if size_prediction.is_part(name))
-        return TableFigures(sum(files.values()) or table.size_bytes, known.rows, known.indexes, max(parts, 1))
+        large_objects = any(column.data_type in LARGE_OBJECTS for column in table.columns)
+        return TableFigures(sum(files.values()) or table.size_bytes, known.rows, known.indexes, max(parts, 1), large_objects)
 
 
 def read_source(session: Session, instance: Instance) -> Source:
@@ -154,8 +154,8 @@ def _read_statistics(session: Session) -> dict[str, Statistics]:
     return found
 
 
-def choose(source: Source, sample_bytes: int, smallest: int) -> list[Wanted]:
-    """The largest tables and those that may be too wide for the smallest page size, with what is read of each."""
+def choose(source: Source, smallest: int) -> list[Wanted]:
+    """The largest tables and those that may be too wide for the smallest page size, the smallest table first."""
     able = [
         table
         for table in source.schema.tables
@@ -164,7 +164,7 @@ def choose(source: Source, sample_bytes: int, smallest: int) -> list[Wanted]:
     closed = [
         table for table in able if source.encrypted or "`ENCRYPTED`=YES" in source.schema.census[f"table {table.title}"]["definition"]
     ]
-    if closed and sample_bytes:
+    if closed:
         source.notes.append(f"rows of encrypted tables, which are not written to files: {_names(table.title for table in closed)}")
     able = [table for table in able if table not in closed and table.carried_columns()]
     largest = sorted(able, key=lambda table: -table.size_bytes)[:LARGEST]
@@ -172,19 +172,24 @@ def choose(source: Source, sample_bytes: int, smallest: int) -> list[Wanted]:
     widest = sorted(wide, key=lambda table: -source.statistics[table.title].width)[:WIDEST]
     tables = list(dict.fromkeys(largest + widest))
     wanted = []
-    # Files tell how large a table is, also where statistics are old.
-    sizes = [max(table.size_bytes, source.figures(table).bytes_now) for table in tables]
-    asked = [SPARE_BYTES + int(size * SPARE_FACTOR) for size in sizes]
-    for table, size, budget in zip(tables, sizes, row_sample.share(asked, sample_bytes)):
+    wanted = []
+    for table in tables:
         known = source.statistics[table.title]
-        key = () if table.versioning else known.key
+        # Files tell how large a table is, also where statistics are old.
+        size = max(table.size_bytes, source.figures(table).bytes_now)
         # Indexes count as well, so that the first range is rather too small than too large.
-        wanted.append(Wanted(table, key, budget, max(known.row_bytes, size / max(known.rows, 1)), size <= budget))
-    return wanted
+        width = max(known.row_bytes, size / max(known.rows, 1))
+        wanted.append(Wanted(table, () if table.versioning else known.key, size, width))
+    return sorted(wanted, key=lambda each: each.size_bytes)
 
 
-def take_samples(session: Session, instance: Instance, source: Source, wanted: Iterable[Wanted], directory: str) -> list[Sample]:
-    """Samples in files below directory; what could not be sampled is noted."""
+def take_samples(
+    session: Session, instance: Instance, source: Source, wanted: Sequence[Wanted], sample_bytes: int, directory: str
+) -> list[Sample]:
+    """Samples in files below directory, which share the bytes; what small tables leave is for the larger ones.
+
+    What could not be sampled is noted.
+    """
     private_directory(directory, *instance.owner())
     reason = row_sample.why_not(session, instance, directory)
     if reason:
@@ -193,13 +198,14 @@ def take_samples(session: Session, instance: Instance, source: Source, wanted: I
     samples: list[Sample] = []
     late = []
     deadline = time.monotonic() + SAMPLING_SECONDS
-    for number, each in enumerate(wanted, 1):
+    for number, each in enumerate(wanted):
         if time.monotonic() > deadline:
             late.append(each.table.title)
             continue
         path = os.path.join(directory, f"{number:06d}.rows")
         try:
-            sample = row_sample.take(session, each, path)
+            left = sample_bytes - sum(sample.size_bytes for sample in samples)
+            sample = row_sample.take(session, each, path, left // (len(wanted) - number))
         except StatementError as error:
             row_sample.discard(path)
             if error.code == 0:
@@ -221,8 +227,7 @@ def rehearse_candidates(
         source = read_source(session, instance)
         samples = []
         if sample_bytes:
-            wanted = choose(source, sample_bytes, min(sizes))
-            samples = take_samples(session, instance, source, wanted, os.path.join(directory, "sample"))
+            samples = take_samples(session, instance, source, choose(source, min(sizes)), sample_bytes, os.path.join(directory, "sample"))
         else:
             source.notes.append("rows: none were asked for, or there is no space for them")
     verdicts: dict[int, Verdict] = {}

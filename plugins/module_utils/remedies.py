@@ -11,8 +11,6 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import Callable, NamedTuple
 
-from .row_sample import share
-
 ROW_TOO_LARGE = 1118
 KEY_TOO_LONG = 1071
 COLUMN_OF_KEY_TOO_LONG = 1709
@@ -105,6 +103,16 @@ def larger_blocks(refusal: Refusal) -> Try | None:
         return None
     text = f"KEY_BLOCK_SIZE={refusal.size // 1024}"
     return Try(_replace_option(refusal.definition, BLOCK_SIZE, f" {text}"), (text,))
+
+
+def share(sizes: Sequence[int], budget: int) -> list[int]:
+    """Parts of a budget for things of these sizes: the small ones get all they need, the others as much as one another."""
+    parts = [0] * len(sizes)
+    left = budget
+    for rank, number in enumerate(sorted(range(len(sizes)), key=lambda number: sizes[number])):
+        parts[number] = min(sizes[number], left // (len(sizes) - rank))
+        left -= parts[number]
+    return parts
 
 
 def column_bytes(kind: str, length: str | None, rest: str, charset: str) -> int:

@@ -34,16 +34,15 @@ FIRST_PRINTABLE, LAST_PRINTABLE = 0x20, 0x7E
 
 
 class Wanted(NamedTuple):
-    """A table to be sampled. columns: its primary key, empty when it can't be read by ranges. Sizes in bytes.
+    """A table to be sampled. columns: its primary key, empty when it can't be read by ranges.
 
-    row_bytes: of its rows as far as known, rather too much. whole: all of it is within the budget.
+    size_bytes: of its files. row_bytes: of its rows as far as known, rather too much.
     """
 
     table: Table
     columns: tuple[str, ...]
-    budget_bytes: int
+    size_bytes: int
     row_bytes: float
-    whole: bool
 
 
 @dataclass
@@ -56,16 +55,6 @@ class Sample:
     size_bytes: int = 0
     widths: list[float] = field(default_factory=list)
     whole: bool = True
-
-
-def share(sizes: Sequence[int], budget: int) -> list[int]:
-    """Parts of a budget for things of these sizes: the small ones get all they need, the others as much as one another."""
-    parts = [0] * len(sizes)
-    left = budget
-    for rank, number in enumerate(sorted(range(len(sizes)), key=lambda number: sizes[number])):
-        parts[number] = min(sizes[number], left // (len(sizes) - rank))
-        left -= parts[number]
-    return parts
 
 
 def between(lowest: Any, highest: Any, count: int) -> list[Any]:
@@ -195,17 +184,18 @@ def prepare_session(session: Session) -> None:
     )
 
 
-def take(session: Session, wanted: Wanted, path: str) -> Sample:
-    """Write rows of a table to path; StatementError when the server does not."""
+def take(session: Session, wanted: Wanted, path: str, budget_bytes: int) -> Sample:
+    """Write rows of a table to path; StatementError when the server does not. A table whose files are within the budget is read whole."""
     sample = Sample(wanted.table, path)
     points: list[tuple] = []
-    if wanted.columns and not wanted.whole:
+    whole = wanted.size_bytes <= budget_bytes
+    if wanted.columns and not whole:
         points = starting_points(session, wanted.table, wanted.columns, RANGES)
     starts: list[tuple] = [(), *points]
     for number, (start, end) in enumerate(zip(starts, [*starts[1:], ()])):
-        left = (wanted.budget_bytes - sample.size_bytes) / (len(starts) - number)
+        left = (budget_bytes - sample.size_bytes) / (len(starts) - number)
         width = sample.size_bytes / sample.rows if sample.rows else wanted.row_bytes
-        limit = int(left / (LEAST_ROW_BYTES if wanted.whole else max(width, LEAST_ROW_BYTES)))
+        limit = int(left / (LEAST_ROW_BYTES if whole else max(width, LEAST_ROW_BYTES)))
         if limit < 1:
             sample.whole = False
             continue

@@ -38,9 +38,11 @@ PAGES_PER_INDEX = 1.5
 FREE_EXTENTS = 7.5
 FREE_SHARE = 0.01
 FREE_ERROR_EXTENTS = 3.5
-#: An index takes its first pages one by one, and so does a file, before they take whole extents.
-SINGLE_PAGES = 32
+#: Pages of large objects are handed out in another way: 2 extents at 64k to 20 at 4k were left free.
+FREE_ERROR_LARGE_OBJECTS_EXTENTS = 12.0
+#: A file grows page by page, with one more than it needs, until an index has so many pages that it takes whole extents.
 SMALL_FILE_EXTENTS = 0.5
+SPARE_PAGES = 1
 #: The server counts the rows of a table by looking at so many pages of it.
 STATISTICS_PAGES = 20
 #: What an estimate of the server is off by at least, as a share, where nothing was changed since it was made.
@@ -69,12 +71,16 @@ class SampleFigures(NamedTuple):
 
 
 class TableFigures(NamedTuple):
-    """A table as it is now: bytes of its files, rows by the server's estimate, number of its indexes and of its files."""
+    """A table as it is now: bytes of its files, rows by the server's estimate, number of its indexes and of its files.
+
+    large_objects: whether it has columns whose values may have pages of their own.
+    """
 
     bytes_now: int
     rows: int
     indexes: int
     files: int = 1
+    large_objects: bool = False
 
 
 class Prediction(NamedTuple):
@@ -131,13 +137,24 @@ def measure_all(paths: Iterable[str]) -> Measured:
     return Measured(sum(each.file_bytes for each in found), sum(each.used_bytes for each in found))
 
 
-def file_bytes(used_bytes: float, page_size: int, indexes: int) -> int:
+def file_bytes(used_bytes: float, page_size: int) -> int:
     """Expected size of a file that holds so many bytes in pages."""
     extent = extent_bytes(page_size)
     used = used_bytes / extent
-    if used <= SMALL_FILE_EXTENTS or (used < 1 and used_bytes <= SINGLE_PAGES * page_size * indexes):
-        return math.ceil(used_bytes / page_size) * page_size
+    if used <= SMALL_FILE_EXTENTS:
+        return (math.ceil(used_bytes / page_size) + SPARE_PAGES) * page_size
     return round((used * (1 + FREE_SHARE) + FREE_EXTENTS) * extent)
+
+
+def free_error(table: TableFigures, used_bytes: float, page_size: int) -> float:
+    """How many bytes what is free in a file may be off by."""
+    extent = extent_bytes(page_size)
+    if SMALL_FILE_EXTENTS / 2 < used_bytes / extent < 1:
+        # It may still grow page by page, or not any more.
+        return FREE_EXTENTS * extent
+    if used_bytes < extent:
+        return SPARE_PAGES * page_size
+    return (FREE_ERROR_LARGE_OBJECTS_EXTENTS if table.large_objects else FREE_ERROR_EXTENTS) * extent
 
 
 def spread(widths: Sequence[float]) -> float:
@@ -171,14 +188,14 @@ def predict(table: TableFigures, sample: SampleFigures, now: Measured, then: Mea
     growing = growing_bytes(then, table, page_size)
     scaled = growing * rows / sample.rows
     used = then.used_bytes - growing + scaled
-    predicted = max(table.files * file_bytes(used / table.files, page_size, table.indexes), then.file_bytes)
+    predicted = max(table.files * file_bytes(used / table.files, page_size), then.file_bytes)
     shares = (
         SURE * spread(sample.widths) / math.sqrt(max(len(sample.widths), 1)),
         max(SURE * spread(sample.widths) / math.sqrt(STATISTICS_PAGES), LEAST_ROWS_ERROR),
         math.sqrt(table.indexes * table.files) * page_size / 2 / growing if growing else 0.0,
     )
-    free = FREE_ERROR_EXTENTS * extent * math.sqrt(table.files)
-    error = math.sqrt(sum((share * scaled) ** 2 for share in shares) + min(free, predicted) ** 2)
+    free = free_error(table, used / table.files, page_size) * math.sqrt(table.files)
+    error = math.sqrt(sum((share * scaled) ** 2 for share in shares) + free**2)
     return Prediction(predicted, math.ceil(error))
 
 
@@ -188,12 +205,15 @@ def predict_unsampled(
     """The prediction for a table of which no rows were read, from the ratio of those of which they were; None when there is none."""
     filled = max(table.bytes_now - empty_now.file_bytes, 0)
     if not filled:
-        return Prediction(empty_then.file_bytes, 0)
+        # The first rows lie in the roots of the indexes.
+        spare = SPARE_PAGES * page_size
+        return Prediction(empty_then.file_bytes + (spare if table.rows else 0), spare)
     if ratio is None:
         return None
     used = (filled * ratio + empty_then.file_bytes) / table.files
-    predicted = table.files * file_bytes(used, page_size, table.indexes)
-    return Prediction(predicted, math.ceil(filled * ratio * UNSAMPLED_ERROR + abs(predicted - used * table.files)))
+    predicted = table.files * file_bytes(used, page_size)
+    error = filled * ratio * UNSAMPLED_ERROR + free_error(table, used, page_size) * math.sqrt(table.files)
+    return Prediction(predicted, math.ceil(error))
 
 
 def read_files(session: Session) -> dict[str, dict[str, int]]:

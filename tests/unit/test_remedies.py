@@ -4,7 +4,9 @@
 
 from __future__ import annotations
 
-from ansible_collections.pagesmith.innodb.plugins.module_utils.remedies import Refusal, Try, tries
+import pytest
+
+from ansible_collections.pagesmith.innodb.plugins.module_utils.remedies import Refusal, Try, share, tries
 
 TOO_LONG = "Specified key was too long; max key length is 1536 bytes (error 1071)"
 
@@ -95,3 +97,17 @@ def test_no_try_is_made_twice_and_unknown_errors_have_none():
     definitions = [attempt.definition for attempt in found(text, 1118)]
     assert len(definitions) == len(set(definitions)) == 1
     assert found(text, 1146) == []
+
+
+@pytest.mark.parametrize(
+    ("sizes", "budget", "parts"),
+    [
+        ([], 100, []),
+        ([10, 10], 100, [10, 10]),
+        ([1000, 10, 1000], 100, [45, 10, 45]),
+        ([1000, 1000], 100, [50, 50]),
+        ([0, 5], 0, [0, 0]),
+    ],
+)
+def test_share(sizes, budget, parts):
+    assert share(sizes, budget) == parts

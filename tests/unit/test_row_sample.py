@@ -1,6 +1,6 @@
 # Copyright: Pagesmith
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""How a sample is shared out and spread over a key."""
+"""How a sample is spread over a key."""
 
 from __future__ import annotations
 
@@ -9,21 +9,7 @@ import decimal
 
 import pytest
 
-from ansible_collections.pagesmith.innodb.plugins.module_utils.row_sample import append_file, between, literal, range_clause, share
-
-
-@pytest.mark.parametrize(
-    ("sizes", "budget", "parts"),
-    [
-        ([], 100, []),
-        ([10, 10], 100, [10, 10]),
-        ([1000, 10, 1000], 100, [45, 10, 45]),
-        ([1000, 1000], 100, [50, 50]),
-        ([0, 5], 0, [0, 0]),
-    ],
-)
-def test_share(sizes, budget, parts):
-    assert share(sizes, budget) == parts
+from ansible_collections.pagesmith.innodb.plugins.module_utils.row_sample import append_file, between, literal, range_clause
 
 
 @pytest.mark.parametrize(

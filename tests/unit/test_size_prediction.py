@@ -16,6 +16,7 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.size_prediction i
     TableFigures,
     extent_bytes,
     file_bytes,
+    free_error,
     owner_of_file,
     physical_page_size,
     predict,
@@ -74,9 +75,16 @@ def test_physical_page_size(flags, size):
 
 
 def test_small_files_grow_by_pages_and_large_ones_leave_extents_free():
-    assert file_bytes(5 * 4096, 4096, 1) == 5 * 4096
-    assert file_bytes(3 * MIB, 65536, 6) == 3 * MIB
-    assert 107 * MIB < file_bytes(100 * MIB, 8192, 3) < 110 * MIB
+    assert file_bytes(5 * 4096, 4096) == 6 * 4096
+    assert file_bytes(1.9 * MIB, 65536) == 2 * MIB
+    assert 107 * MIB < file_bytes(100 * MIB, 8192) < 110 * MIB
+
+
+def test_large_objects_and_files_about_to_take_extents_are_less_certain():
+    table = TableFigures(MIB, 1, 1)
+    assert free_error(table, 0.1 * MIB, 16384) == 16384
+    assert free_error(table, 0.9 * MIB, 16384) > free_error(table, 50 * MIB, 16384)
+    assert free_error(table._replace(large_objects=True), 50 * MIB, 16384) > 2 * free_error(table, 50 * MIB, 16384)
 
 
 @pytest.mark.parametrize(("widths", "share"), [([], 0.3), ([100], 0.3), ([100, 100, 100], 0.0), ([50, 150], 0.7071)])
@@ -121,11 +129,12 @@ def test_of_a_table_that_was_read_as_a_whole_the_file_is_there():
 def test_tables_that_were_not_sampled():
     empty_now, empty_then = Measured(65536, 65536), Measured(16384, 16384)
     table = TableFigures(65536, 0, 1)
-    assert predict_unsampled(table, empty_now, empty_then, None, 4096) == Prediction(16384, 0)
+    assert predict_unsampled(table, empty_now, empty_then, None, 4096) == Prediction(16384, 4096)
     filled = table._replace(bytes_now=65536 + 100_000)
     assert predict_unsampled(filled, empty_now, empty_then, None, 4096) is None
     prediction = predict_unsampled(filled, empty_now, empty_then, 1.2, 4096)
-    assert prediction.bytes == pytest.approx(136_384, abs=4096) and prediction.error_bytes >= 36_000
+    assert predict_unsampled(table._replace(rows=1), empty_now, empty_then, None, 4096) == Prediction(20480, 4096)
+    assert prediction.bytes == pytest.approx(140_000, abs=4096) and prediction.error_bytes >= 36_000
 
 
 @pytest.mark.parametrize(
