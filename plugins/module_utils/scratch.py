@@ -10,7 +10,7 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from . import processes
 from .errors import InnodbError
@@ -76,13 +76,14 @@ def _sweep(parent: str) -> list[str]:
 
 def _abandoned(path: str) -> bool:
     """Whether a directory carries our marker, belongs to us, and nobody holds its lock."""
-    if os.lstat(path).st_uid != os.geteuid():
-        return False
     try:
         descriptor = os.open(os.path.join(path, MARKER), os.O_RDWR | os.O_NOFOLLOW)
     except FileNotFoundError:
+        # It is somebody else's, or was removed at this moment.
         return False
     try:
+        if os.fstat(descriptor).st_uid != os.geteuid():
+            return False
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return True
     except BlockingIOError:
@@ -125,4 +126,5 @@ def _end_servers(path: str) -> None:
                 processes.stop_pid(pid, STOP_SECONDS)
             except InnodbError:
                 # Its files are thrown away with it.
-                os.kill(pid, signal.SIGKILL)
+                with suppress(ProcessLookupError):
+                    os.kill(pid, signal.SIGKILL)

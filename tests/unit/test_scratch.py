@@ -75,6 +75,14 @@ def test_marked_directories_of_another_name_and_links_stay(tmp_path):
     assert (other / scratch.MARKER).exists()
 
 
+def test_a_directory_that_vanishes_meanwhile_is_nobodys(tmp_path, monkeypatch):
+    (tmp_path / "pagesmith-other").mkdir()
+    entries = list(os.scandir(tmp_path))
+    (tmp_path / "pagesmith-other").rmdir()
+    monkeypatch.setattr(scratch.os, "scandir", lambda _path: entries)
+    assert scratch.sweep(str(tmp_path)) == []
+
+
 def test_a_parent_that_is_missing_is_an_error(tmp_path):
     with pytest.raises(InnodbError, match="no scratch directory can be made"), scratch.scratch_directory(str(tmp_path / "missing")):
         pass
