@@ -6,13 +6,12 @@ from __future__ import annotations
 
 import contextlib
 import os
-import tempfile
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import config_file, layout, migration, option_file, preflight, rehearsal, rollback, server_config
+from . import config_file, layout, migration, option_file, preflight, rehearsal, rollback, scratch, server_config
 from .census import read_definitions
 from .dictionary_objects import read_objects, read_statements
 from .digest import CHECKSUM
@@ -105,8 +104,7 @@ def new_paths(situation: Situation) -> layout.Paths:
 @contextlib.contextmanager
 def scratch_directory() -> Iterator[str]:
     """A directory for a rehearsal, away from all that lasts, so that a plan leaves no trace."""
-    with tempfile.TemporaryDirectory(prefix="pagesmith-", dir=SCRATCH_DIR) as directory:
-        os.chmod(directory, 0o711)
+    with scratch.scratch_directory(SCRATCH_DIR) as directory:
         yield os.path.join(directory, "rehearsal")
 
 
