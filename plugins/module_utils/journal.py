@@ -177,9 +177,15 @@ def lock_held(directory: str) -> bool:
         return False
     descriptor = os.open(path, os.O_RDWR | os.O_NOFOLLOW)
     try:
+        return locked_by_another(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def locked_by_another(descriptor: int) -> bool:
+    """Whether another open file holds the lock of this one. If not, it is ours until the descriptor is closed."""
+    try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         return False
     except BlockingIOError:
         return True
-    finally:
-        os.close(descriptor)

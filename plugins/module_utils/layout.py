@@ -7,13 +7,13 @@ from __future__ import annotations
 import fcntl
 import fnmatch
 import os
-import re
 import struct
 from collections.abc import Iterable
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
 from .instance import Instance
+from .mounts import mount_identity, mount_of, parse_mountinfo, read_mounts
 
 MARK = ".pagesmith"
 RETAINED_INSIDE = ".pagesmith-retained"
@@ -163,8 +163,7 @@ class Layout:
 def mount_points() -> set[str]:
     """All mount points of this namespace; unlike os.path.ismount() this knows bind mounts of the same file system."""
     with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-        points = (line.split()[4] for line in file)
-        return {re.sub(r"\\([0-7]{3})", lambda match: chr(int(match.group(1), 8)), point) for point in points}
+        return {mount.mount_point for mount in parse_mountinfo(file.read())}
 
 
 def parse_data_file_path(text: str) -> tuple[tuple[str, ...], bool]:
@@ -292,12 +291,8 @@ def in_image_layer(path: str) -> bool:
 
     An overlay gives a directory that has a part in a lower layer a link count of one; others have at least two.
     """
-    status = os.stat(path)
-    device = f"{os.major(status.st_dev)}:{os.minor(status.st_dev)}"
-    with open("/proc/self/mountinfo", encoding="utf-8", errors="surrogateescape") as file:
-        entries = [line.split(" - ") for line in file]
-    overlay = any(left.split()[2] == device and right.startswith("overlay ") for left, right in entries)
-    return overlay and status.st_nlink == 1
+    mount = mount_of(os.path.realpath(path), read_mounts(), mount_identity(path))
+    return mount is not None and mount.file_system == "overlay" and os.stat(path).st_nlink == 1
 
 
 def unwritable(path: str) -> str | None:

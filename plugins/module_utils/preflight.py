@@ -13,9 +13,9 @@ from .census import Difference
 from .errors import InnodbError
 from .facts import Facts
 from .option_file import Setting
+from .option_values import MIB
 from .page_size import label
 
-MIB = 1 << 20
 LOAD_LOG_BYTES = 2048 * MIB
 
 #: Bytes of a new data directory by page size, in parts of the old one's at 16k: the worst of the kinds of table measured

@@ -14,6 +14,7 @@ from contextlib import contextmanager, suppress
 
 from . import processes
 from .errors import InnodbError
+from .journal import locked_by_another
 from .work_directory import remove_run_dir
 
 PREFIX = "pagesmith-"
@@ -82,12 +83,7 @@ def _abandoned(path: str) -> bool:
         # It is somebody else's, or was removed at this moment.
         return False
     try:
-        if os.fstat(descriptor).st_uid != os.geteuid():
-            return False
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        return True
-    except BlockingIOError:
-        return False
+        return os.fstat(descriptor).st_uid == os.geteuid() and not locked_by_another(descriptor)
     finally:
         os.close(descriptor)
 

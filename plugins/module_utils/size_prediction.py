@@ -16,10 +16,10 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from .option_values import MIB
 from .session import Session
 from .tablespace import FULL_CRC32_MARKER, HEADER_BYTES, SPACE_FLAGS_OFFSET, page_size_of_flags
 
-MIB = 1 << 20
 #: Extent descriptors of a tablespace: where they begin in their page, and in each of them the state and the bits of its pages.
 DESCRIPTORS_OFFSET = 150
 STATE_OFFSET = 20

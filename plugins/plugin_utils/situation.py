@@ -13,13 +13,13 @@ from typing import Any
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils.engines import MARIADB, MYSQL, PERCONA, Engine
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
+from ansible_collections.pagesmith.innodb.plugins.module_utils.option_values import MIB
 from ansible_collections.pagesmith.innodb.plugins.module_utils.page_size import PAGE_SIZES, label
 
 from .measured import benchmark_of
 from .prediction import Growth, growth, predict, read_amplification
 from .reading import entries, look, number, ratio
 
-MIB = 1 << 20
 #: Bytes of an empty data directory with its log, for what a new one needs besides the data.
 EMPTY_BYTES = 2048 * MIB
 #: Bytes of a dump in parts of the data.

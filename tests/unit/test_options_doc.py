@@ -4,20 +4,14 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
-ROOT = Path(__file__).resolve().parents[2]
+from ansible_collections.pagesmith.innodb.tests.unit.tools import ROOT, load_tool
 
 
 @pytest.fixture(scope="module")
 def options_doc():
-    spec = importlib.util.spec_from_file_location("options_doc", ROOT / "tests/tools/options_doc.py")
-    loaded = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(loaded)
-    return loaded
+    return load_tool("options_doc")
 
 
 def test_nothing_is_stale(options_doc):

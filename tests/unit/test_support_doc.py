@@ -4,22 +4,15 @@
 
 from __future__ import annotations
 
-import importlib.util
-from pathlib import Path
-
 import pytest
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils import engines
-
-ROOT = Path(__file__).resolve().parents[2]
+from ansible_collections.pagesmith.innodb.tests.unit.tools import load_tool
 
 
 @pytest.fixture
 def support_doc():
-    spec = importlib.util.spec_from_file_location("support_doc", ROOT / "tests/tools/support_doc.py")
-    module = importlib.util.module_from_spec(spec)
-    spec.loader.exec_module(module)
-    return module
+    return load_tool("support_doc")
 
 
 def test_it_is_not_stale(support_doc):

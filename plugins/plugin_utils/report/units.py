@@ -99,10 +99,3 @@ def bytes_markup(value: float | None) -> Markup:
     if value is None:
         return Markup('<span class="unknown">{}</span>').format(UNKNOWN)
     return Markup('<span title="{:,.0f} bytes">{}</span>').format(value, bytes_text(value))
-
-
-def size_markup(value: int | None) -> Markup:
-    """The page size by its short name, with the bytes in its title."""
-    if not value:
-        return Markup('<span class="unknown">{}</span>').format(UNKNOWN)
-    return Markup('<span title="{:,.0f} bytes">{}</span>').format(value, size_text(value))
