@@ -42,8 +42,9 @@ def contents(reports: files.Reports, names: dict[str, str], options: dict[str, A
 def write_pages(options: dict[str, Any], check_mode: bool) -> dict[str, Any]:
     """Bring the pages of a directory up to date, or in check mode tell which are not. options: as OPTIONS names them."""
     directory = options["report_dir"]
-    reports = files.read_reports(directory)
-    names = files.page_names(reports.hosts)
+    # The index needs all reports; a host that has its own page written must not read those of a whole fleet.
+    reports = files.read_reports(directory, None if options["index"] else options["hosts"])
+    names = files.page_names(reports.hosts, reports.stems)
     written = []
     for name, content in contents(reports, names, options):
         path = os.path.join(directory, name)

@@ -26,7 +26,7 @@ options:
   hosts:
     description:
       - The hosts whose pages are written, by the names of their files without C(.json). Without it, those of all reports.
-      - The index has all hosts in any case.
+      - The index has all hosts in any case. With O(index=false) the reports of other hosts are not read, and the results do not name them.
     type: list
     elements: str
   index:

@@ -73,6 +73,24 @@ def test_one_host_and_no_index(reports):
     assert "index" not in result
 
 
+def test_one_host_and_no_index_reads_no_other_report(reports, monkeypatch):
+    read = []
+    monkeypatch.setattr(files, "read_report", lambda path, really=files.read_report: read.append(path.name) or really(path))
+    result = run(reports, hosts=["cms-db4"], index=False)
+    assert read == ["cms-db4.json"]
+    assert list(result["pages"]) == ["cms-db4"]
+    assert result["groups"]["stay"] == []
+    run(reports, hosts=["cms-db4"])
+    assert read[1:] == ["archive-db2.json", "cms-db4.json"]
+
+
+def test_the_page_of_a_host_has_one_name_whatever_is_read(reports):
+    for stem in ("index", "index-host"):
+        shutil.copy(reports / "cms-db4.json", reports / f"{stem}.json")
+    alone = run(reports, hosts=["index"], index=False)
+    assert alone["pages"]["index"] == run(reports)["pages"]["index"] == str(reports / "index-host-host.html")
+
+
 def test_a_host_without_report_is_an_error(reports):
     with pytest.raises(InnodbError, match="There is no report of db7, db8"):
         run(reports, hosts=["db8", "cms-db4", "db7"])

@@ -8,6 +8,7 @@ import json
 import os
 import stat
 import tempfile
+from collections.abc import Collection
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -23,19 +24,24 @@ PARTS = ("decision", "rehearsal", "facts", "error")
 
 
 class Reports(NamedTuple):
-    """hosts: reports in the order of their names. skipped: files that are something else, each with the reason."""
+    """hosts: reports in the order of their names. skipped: files that are something else, each with the reason.
+
+    stems: of all files that may be reports, also those that were not read.
+    """
 
     hosts: list[HostReport]
     skipped: list[dict[str, str]]
+    stems: frozenset[str]
 
 
-def read_reports(directory: str) -> Reports:
-    """All reports of a directory; a report that cannot be read is one of a failed host."""
+def read_reports(directory: str, stems: Collection[str] | None = None) -> Reports:
+    """The reports of a directory with these stems, or all of them; a report that cannot be read is one of a failed host."""
     if not os.path.isdir(directory):
         raise InnodbError(f"There is no directory {directory}", remedy="Run the playbook assess first, or correct report_dir")
-    reports = Reports([], [])
-    for path in sorted(Path(directory).glob("*.json")):
-        if path.name.startswith("."):
+    paths = [path for path in sorted(Path(directory).glob("*.json")) if not path.name.startswith(".")]
+    reports = Reports([], [], frozenset(path.stem for path in paths))
+    for path in paths:
+        if stems is not None and path.stem not in stems:
             continue
         report = read_report(path)
         if isinstance(report, HostReport):
@@ -68,9 +74,11 @@ def failure(name: str, data: dict[str, Any]) -> str:
     return ""
 
 
-def page_names(hosts: list[HostReport]) -> dict[str, str]:
-    """The page of each report by its stem; that of a host called index must not be taken for the index of the fleet."""
-    taken = {report.stem for report in hosts}
+def page_names(hosts: list[HostReport], taken: Collection[str] = ()) -> dict[str, str]:
+    """The page of each report by its stem; that of a host called index must not be taken for the index of the fleet.
+
+    taken: stems of other reports of the directory.
+    """
     names = {}
     for report in hosts:
         stem = report.stem
