@@ -8,7 +8,7 @@ import signal
 from collections.abc import Sequence
 from typing import Any, Callable
 
-from .errors import InnodbError
+from .errors import Ended, InnodbError
 from .instance import InstanceSpec
 from .session import Login
 
@@ -74,13 +74,16 @@ def runner(module: Any) -> Callable[[Sequence[str]], tuple[int, str, str]]:
     return run
 
 
-def end_orderly() -> None:
-    """Turn the signals that end a process into an error, so that what was begun is put back; only SIGKILL leaves that to the next run."""
+def end_orderly(state: str = "") -> None:
+    """Turn the signals that end a process into an error, so that what was begun is put back; only SIGKILL leaves that to the next run.
+
+    state: in what state that leaves the host, where it is always the same.
+    """
 
     def stop(number: int, _frame: Any) -> None:
         for each in ENDING_SIGNALS:
             signal.signal(each, signal.SIG_IGN)
-        raise InnodbError(f"the module was told to end ({signal.Signals(number).name})", state="")
+        raise Ended(f"the module was told to end ({signal.Signals(number).name})", state)
 
     for each in ENDING_SIGNALS:
         signal.signal(each, stop)

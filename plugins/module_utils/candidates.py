@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 from . import preflight, row_sample, size_prediction
 from .census import Census, Difference, read_definitions
 from .durable import private_directory
-from .errors import InnodbError, StatementError
+from .errors import InnodbError, StatementError, told_to_end
 from .instance import Instance
 from .layout import Paths
 from .page_size import label
@@ -172,7 +172,6 @@ def choose(source: Source, smallest: int) -> list[Wanted]:
     widest = sorted(wide, key=lambda table: -source.statistics[table.title].width)[:WIDEST]
     tables = list(dict.fromkeys(largest + widest))
     wanted = []
-    wanted = []
     for table in tables:
         known = source.statistics[table.title]
         # Files tell how large a table is, also where statistics are old.
@@ -238,7 +237,7 @@ def rehearse_candidates(
         try:
             verdicts[size] = rehearse_with_rows(run, instance, paths, size, os.path.join(directory, str(size)), source.schema, samples)
         except InnodbError as error:
-            if _was_told_to_end(error):
+            if told_to_end(error):
                 raise
             failures[size] = error
         seconds[size] = round(time.monotonic() - began, 3)
@@ -251,19 +250,6 @@ def rehearse_candidates(
         results[str(size)]["seconds"] = seconds[size]
         source.notes += [f"at {label(size)}: {note}" for note in verdicts[size].notes] if size in verdicts else []
     return {"page_sizes": results, "checked": _checked(source, samples, verdicts, sizes), "not_checked": [*source.notes, *NEVER_CHECKED]}
-
-
-class Ended(InnodbError):
-    """The module was told to end, which says nothing about a page size."""
-
-
-def _was_told_to_end(error: BaseException | None) -> bool:
-    """Whether that is what an error, or one that it came from, is about."""
-    while error:
-        if isinstance(error, Ended):
-            return True
-        error = error.__cause__ or error.__context__
-    return False
 
 
 def _affordable(directory: str, sample_bytes: int) -> int:

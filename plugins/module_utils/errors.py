@@ -32,6 +32,19 @@ class InnodbError(Exception):
         return InnodbError(self.failed, state, self.remedy if remedy is None else remedy, self.refusal)
 
 
+class Ended(InnodbError):
+    """We were told to end, which says nothing about what was being done."""
+
+
+def told_to_end(error: BaseException | None) -> bool:
+    """Whether that is what an error, or one that it came from, is about; then it must not become a result."""
+    while error:
+        if isinstance(error, Ended):
+            return True
+        error = error.__cause__ or error.__context__
+    return False
+
+
 class StatementError(InnodbError):
     """A statement the server refused. code is the server's error number, 0 when the connection broke."""
 

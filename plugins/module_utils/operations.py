@@ -15,7 +15,7 @@ from . import config_file, layout, migration, option_file, preflight, rehearsal,
 from .census import read_definitions
 from .dictionary_objects import read_objects, read_statements
 from .digest import CHECKSUM
-from .errors import InnodbError
+from .errors import InnodbError, told_to_end
 from .facts import Facts, read_facts
 from .instance import Instance, InstanceSpec, find_instance
 from .journal import MIGRATED, ROLLED_BACK, UNFINISHED, lock_held, locked
@@ -130,6 +130,8 @@ def rehearsal_blockers(run: Run, options: Options, situation: Situation, directo
     try:
         refused = rehearsal.rehearse(run, instance, paths, options.target, directory, tables, plugins, source, options.allowed, statements)
     except InnodbError as error:
+        if told_to_end(error):
+            raise
         return [preflight.failed_rehearsal(options.target, error)]
     blockers = preflight.blockers_of_rehearsal(refused)
     if options.config:

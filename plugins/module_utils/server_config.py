@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 from . import data_directory, page_size, rehearsal
 from .block_device import memory_bytes
 from .durable import private_directory, remove_file, write_file
-from .errors import InnodbError
+from .errors import InnodbError, told_to_end
 from .instance import Instance
 from .layout import Paths
 from .option_choices import least_pool_bytes
@@ -187,6 +187,8 @@ def _trial(trial: Instance, scratch: Paths, directory: str, settings: list[Setti
         with server, server.session() as session:
             mismatches = compare(tried, _variables(session, tried))
     except InnodbError as error:
+        if told_to_end(error):
+            raise
         failure = error.failed
     with open(server.error_log, encoding="utf-8", errors="replace") as file:
         problems = complaints(file.read(), {setting.name for setting in tried})

@@ -180,13 +180,11 @@ plan:
 """
 
 import os
-import signal
-from typing import Any
 
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils import ansible_adapter, candidates, page_size, scratch
-from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
+from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import UNCHANGED, InnodbError
 from ansible_collections.pagesmith.innodb.plugins.module_utils.instance import Instance, find_instance
 from ansible_collections.pagesmith.innodb.plugins.module_utils.layout import Layout, plan_paths, read_layout
 from ansible_collections.pagesmith.innodb.plugins.module_utils.option_values import parse_bytes
@@ -256,13 +254,6 @@ def rehearse(module: AnsibleModule) -> dict:
         return candidates.rehearse_candidates(run, instance, login, paths, sizes, sample_bytes, directory)
 
 
-def end(number: int, _frame: Any) -> None:
-    """Clean up when told to end, and let no second signal disturb that."""
-    for each in ansible_adapter.ENDING_SIGNALS:
-        signal.signal(each, signal.SIG_IGN)
-    raise candidates.Ended(f"the module was told to end ({signal.Signals(number).name})")
-
-
 def main() -> None:
     module = AnsibleModule(
         argument_spec={
@@ -274,8 +265,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
-    for each in ansible_adapter.ENDING_SIGNALS:
-        signal.signal(each, end)
+    ansible_adapter.end_orderly(UNCHANGED)
     try:
         require_driver()
         result = rehearse(module)

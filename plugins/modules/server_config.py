@@ -198,6 +198,7 @@ def main() -> None:
         },
         supports_check_mode=True,
     )
+    ansible_adapter.end_orderly()
     try:
         result = configure(module)
     except InnodbError as error:

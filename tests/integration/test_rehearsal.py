@@ -31,8 +31,10 @@ import conftest
 conftest.pytest_configure()
 from ansible.module_utils import basic
 basic._ANSIBLE_ARGS, basic._ANSIBLE_PROFILE = sys.stdin.buffer.read(), "legacy"
-from ansible_collections.pagesmith.innodb.plugins.modules import rehearsal
-rehearsal.main()
+from ansible_collections.pagesmith.innodb.plugins.module_utils import operations
+operations.SCRATCH_DIR = {scratch!r}
+from ansible_collections.pagesmith.innodb.plugins.modules import {module}
+{module}.main()
 """
 SHOP = (CASES / "shop.sql").read_text()
 ORDERS = """
@@ -64,9 +66,9 @@ def arguments(server: Sandbox, sizes: Sequence[str], sample: str, **others: Any)
     return json.dumps({"ANSIBLE_MODULE_ARGS": options}).encode()
 
 
-def start(given: bytes) -> subprocess.Popen:
-    """The module in a process of its own, as Ansible runs it."""
-    code = MODULE.format(tests=str(HERE.parent))
+def start(given: bytes, module: str = "rehearsal", scratch_parent: Path = Path("/nonexistent")) -> subprocess.Popen:
+    """The module in a process of its own, as Ansible runs it. scratch_parent: for modules that have no option for that."""
+    code = MODULE.format(tests=str(HERE.parent), module=module, scratch=str(scratch_parent))
     process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdin.write(given)
     process.stdin.close()
@@ -330,9 +332,9 @@ def test_what_a_kill_leaves_is_removed_by_the_next_rehearsal(sandbox: Sandbox, m
     assert not os.path.exists(socket_directory(str(sandbox.base / name / "8192" / "run")))
 
 
-def answered(server: Sandbox) -> bool:
-    """Whether the throw-away server of 8k pages has come up: one that is told to end earlier may hang, and is ended by the sweep."""
-    return any(Path(socket_directory(str(server.base / name / "8192" / "run")), ANSWERED).exists() for name in left(server))
+def answered(server: Sandbox, directory: str = "8192") -> bool:
+    """Whether the throw-away server of this directory has come up: one that is told to end earlier may hang, and is ended by the sweep."""
+    return any(Path(socket_directory(str(server.base / name / directory / "run")), ANSWERED).exists() for name in left(server))
 
 
 def test_the_throw_away_server_ends_with_its_starter(sandbox: Sandbox) -> None:
@@ -354,3 +356,30 @@ def test_a_told_end_cleans_up(sandbox: Sandbox) -> None:
     out, _err = process.communicate(timeout=PATIENCE)
     assert "told to end" in json.loads(out)["msg"]
     assert left(sandbox) == []
+
+
+@pytest.mark.parametrize("moment", ["rehearsal", "trial of the option file"])
+def test_a_plan_that_is_told_to_end_says_so_and_names_no_blocker(sandbox: Sandbox, moment: str) -> None:
+    options = {
+        "state": "migrated",
+        "page_size": "8k",
+        "config": sandbox.config(8192),
+        "work_dir": str(sandbox.work),
+        "instance": {"defaults_file": str(sandbox.option_file), "manager": "process", "socket": str(sandbox.socket)},
+        "_ansible_check_mode": True,
+    }
+    before, pids = sandbox.snapshot(), sandbox.servers()
+    process = start(json.dumps({"ANSIBLE_MODULE_ARGS": options}).encode(), "migration", sandbox.base)
+    wait_for(lambda: answered(sandbox, "rehearsal"), "no throw-away server comes up")
+    if moment != "rehearsal":
+        wait_for(lambda: not answered(sandbox, "rehearsal"), "the rehearsal does not end")
+        wait_for(lambda: answered(sandbox, "rehearsal"), "no server with the option file comes up")
+    signal_process(process.pid, signal.SIGTERM)
+    out, _err = process.communicate(timeout=PATIENCE)
+    result = json.loads(out)
+    assert result["failed"]
+    assert "told to end" in result["msg"]
+    assert "blockers" not in result
+    assert left(sandbox) == []
+    assert sandbox.servers() == pids
+    assert sandbox.snapshot() == before
