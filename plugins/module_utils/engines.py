@@ -207,6 +207,7 @@ ROWS = (
     Row("all_privileges", BOTH_MYSQL, (8, 0), FOREVER, STATIC_PRIVILEGES | {"XA_RECOVER_ADMIN"}),
     # Page sizes that make an instance of that size. MySQL 5.6 answers 32k and 64k with a 16k instance and a warning.
     Row("page_sizes", (MARIADB,), (10, 1), FOREVER, PAGE_SIZES),
+    Row("page_sizes", (PERCONA,), (5, 5), (5, 6), (4096, 8192, 16384)),
     Row("page_sizes", BOTH_MYSQL, (5, 6), (5, 7, 6), (4096, 8192, 16384)),
     Row("page_sizes", BOTH_MYSQL, (5, 7, 6), FOREVER, PAGE_SIZES),
     # Smallest innodb_buffer_pool_size in MiB by page size in bytes, as the server states it when it refuses to start.

@@ -104,11 +104,6 @@ def size(question: Question, wish: str) -> int | None:
     return found
 
 
-def page_sizes(engine: Engine) -> tuple[int, ...]:
-    """Page sizes in bytes that a server can have."""
-    return find_span("innodb_page_size", engine).sizes or engine.trait("page_sizes")
-
-
 def least_pool_bytes(engine: Engine, page_size: int) -> int:
     """The smallest buffer pool with which the server starts."""
     return engine.trait("minimum_pool_mib")[page_size] * MIB
@@ -137,8 +132,9 @@ def shared_pool_bytes(question: Question) -> int | None:
 
 def _page_size(question: Question) -> Decision:
     asked = question.facts["page_size"]
-    if asked not in page_sizes(question.engine):
-        possible = ", ".join(label(each) for each in page_sizes(question.engine))
+    sizes = question.engine.trait("page_sizes")
+    if asked not in sizes:
+        possible = ", ".join(label(each) for each in sizes)
         raise InnodbError(
             f"{question.engine.title} can't have {label(asked)} pages: it would warn, and make smaller ones",
             remedy=f"Choose one of {possible}, or a later version of the server",
@@ -264,7 +260,9 @@ def log_bytes(question: Question) -> tuple[int, str] | None:
 
 
 def _redo_log_capacity(question: Question) -> Decision:
-    found = None if question.settled("innodb_log_file_size") else log_bytes(question)
+    # Both have one wish: what is asked for is written as the newer option, which wins.
+    settled = "innodb_log_file_size" in question.given or (question.wish("log_size") is None and question.settled("innodb_log_file_size"))
+    found = None if settled else log_bytes(question)
     return found and (format_bytes(found[0]), found[1])
 
 
@@ -338,12 +336,27 @@ def _large_pages(question: Question) -> Decision:
     return ("ON", "As asked for; the huge pages must be set aside by the kernel.") if question.wish("large_pages") else None
 
 
+def _buffering_of_method(_question: Question, method: str) -> str:
+    return "OFF" if method.upper() in ("O_DIRECT", "O_DIRECT_NO_FSYNC", "4", "5") else "ON"
+
+
+def _capacity_of_files(question: Question, size: str) -> str:
+    files = int(question.elsewhere("innodb_log_files_in_group") or DEFAULT_LOG_FILES)
+    return format_bytes((parse_bytes(size) or 0) * files)
+
+
 class Rule(NamedTuple):
-    """How an option is decided. wish: the wish that asks for it, which goes before what another option file sets."""
+    """How an option is decided. wish: the wish that asks for it, which goes before what another option file sets.
+
+    rival: an older option that decides the same and keeps this one from being written, where another file sets it; as_ours: the value
+    of this option that a value of the rival amounts to.
+    """
 
     name: str
     decide: Callable[[Question], Any]
     wish: str | None = None
+    rival: str | None = None
+    as_ours: Callable[[Question, str], str] | None = None
 
 
 #: In the order of the file.
@@ -352,14 +365,14 @@ RULES = (
     Rule("innodb_buffer_pool_size", _buffer_pool_size, "buffer_pool_size"),
     Rule("innodb_buffer_pool_instances", _buffer_pool_instances, "buffer_pool_instances"),
     Rule("innodb_flush_method", _flush_method, "flush_method"),
-    Rule("innodb_data_file_buffering", _data_file_buffering),
+    Rule("innodb_data_file_buffering", _data_file_buffering, None, "innodb_flush_method", _buffering_of_method),
     Rule("innodb_flush_neighbors", _flush_neighbors),
     Rule("innodb_flush_neighbor_pages", _flush_neighbor_pages),
     Rule("innodb_io_capacity", _io_capacity, "io_capacity"),
     Rule("innodb_io_capacity_max", _io_capacity_max, "io_capacity_max"),
     Rule("innodb_read_io_threads", _io_threads("read_io_threads"), "read_io_threads"),
     Rule("innodb_write_io_threads", _io_threads("write_io_threads"), "write_io_threads"),
-    Rule("innodb_redo_log_capacity", _redo_log_capacity, "log_size"),
+    Rule("innodb_redo_log_capacity", _redo_log_capacity, "log_size", "innodb_log_file_size", _capacity_of_files),
     Rule("innodb_log_file_size", _log_file_size, "log_size"),
     Rule("innodb_log_write_ahead_size", _log_write_ahead_size, "log_write_size"),
     Rule("innodb_log_block_size", _log_write_ahead_size, "log_write_size"),

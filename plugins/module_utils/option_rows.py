@@ -38,16 +38,12 @@ SERVERS_RUN: dict[str, tuple[Version, ...]] = {
 
 
 class Span(NamedTuple):
-    """From version since on. run: servers that were seen to be so. use: what the role does by itself.
-
-    sizes: page sizes in bytes, where engines.py does not have them.
-    """
+    """From version since on. run: servers that were seen to be so. use: what the role does by itself."""
 
     since: Version
     state: str
     run: tuple[Version, ...] = ()
     use: str = CHOSEN
-    sizes: tuple[int, ...] = ()
 
 
 class Option(NamedTuple):
@@ -82,11 +78,8 @@ NOT_IN_MARIADB = (Span(ANY, FATAL, ALL_MARIADB),)
 NOT_IN_MYSQL = (Span(ANY, FATAL, ALL_MYSQL),)
 
 OPTIONS = (
-    Option(
-        "innodb_page_size",
-        "16k",
-        {**both(WORKS), PERCONA: (Span(ANY, WORKS, sizes=(4096, 8192, 16384)), Span((5, 6), WORKS))},
-    ),
+    # Which sizes there are is a trait of the engine. XtraDB of 5.5 has it as well, MySQL of 5.5 has not.
+    Option("innodb_page_size", "16k", both(WORKS)),
     Option("innodb_buffer_pool_size", "32M", both(WORKS)),
     Option(
         "innodb_buffer_pool_instances",

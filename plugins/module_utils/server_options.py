@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from .engines import Engine
 from .errors import InnodbError
 from .layout import BUILD_INSIDE, LOST_AND_FOUND, RETAINED_INSIDE
-from .option_choices import RULES, Question
+from .option_choices import RULES, Question, Rule
 from .option_file import normalise
 from .option_rows import CHOSEN, FATAL, IGNORED, USABLE, find_span
 from .option_values import canonical, quoted
@@ -33,7 +33,7 @@ class Choice(NamedTuple):
 class Conflict(NamedTuple):
     """Another option file sets an option to something else than is right here. kept: the other file's value stays.
 
-    ours: the value that was asked for, or that would have been chosen.
+    ours: the value that was asked for, or that would have been chosen; with the name of the option where that is another one.
     """
 
     name: str
@@ -77,6 +77,7 @@ def plan_options(engine: Engine, facts: Mapping[str, Any], wishes: Mapping[str, 
             continue
         decision = rule.decide(question)
         if not decision:
+            conflicts += _conflict_with_rival(rule, question)
             continue
         value, reason = decision
         other = elsewhere.get(rule.name)
@@ -89,12 +90,26 @@ def plan_options(engine: Engine, facts: Mapping[str, Any], wishes: Mapping[str, 
     return Plan(chosen + ignored_directories(engine, facts) + extra, conflicts)
 
 
+def _conflict_with_rival(rule: Rule, question: Question) -> list[Conflict]:
+    """What another option file decides by the older option of a rule, where the rule would decide otherwise without it."""
+    elsewhere = question.facts.get("set_elsewhere") or {}
+    if rule.rival not in elsewhere:
+        return []
+    other = elsewhere[rule.rival]
+    without = {name: line for name, line in elsewhere.items() if name != rule.rival}
+    decision = rule.decide(question._replace(facts={**question.facts, "set_elsewhere": without}))
+    theirs = str(other["value"])
+    if not decision or canonical(rule.as_ours(question, theirs)) == canonical(decision[0]):
+        return []
+    return [Conflict(rule.rival, f"{rule.name}={decision[0]}", theirs, other["file"], other["line"], kept=True)]
+
+
 def choose(engine: Engine, facts: Mapping[str, Any], wishes: Mapping[str, Any]) -> list[Choice]:
     """The options to write, in order; see plan_options()."""
     return plan_options(engine, facts, wishes).choices
 
 
-def _possible(engine: Engine, rule: Any, asked: bool) -> bool:
+def _possible(engine: Engine, rule: Rule, asked: bool) -> bool:
     """Whether an option is to be decided here; InnodbError when it is asked for by name and would do nothing or harm.
 
     A wish that is served by several options, such as the size of the log, asks for the one that this server has.

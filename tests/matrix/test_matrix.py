@@ -19,7 +19,6 @@ from servers import SERVERS, DidNotStart, Instance, Server, variables
 from ansible_collections.pagesmith.innodb.plugins.filter.server_options import FilterModule
 from ansible_collections.pagesmith.innodb.plugins.module_utils.block_device import storage
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
-from ansible_collections.pagesmith.innodb.plugins.module_utils.option_choices import page_sizes
 from ansible_collections.pagesmith.innodb.plugins.module_utils.option_rows import (
     BUILD,
     DEPRECATED,
@@ -81,7 +80,7 @@ def known_warnings() -> dict[str, set[str]]:
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
 def test_the_rendered_file(server, page_size, host, place, known_warnings):
     memory, kind, sector = HOSTS[host]
-    if page_size not in page_sizes(engine_of(server)):
+    if page_size not in engine_of(server).trait("page_sizes"):
         with pytest.raises(InnodbError, match="can't have"):
             plan_options(engine_of(server), {"page_size": page_size}, {})
         return

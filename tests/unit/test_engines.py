@@ -59,6 +59,25 @@ def test_no_trait_has_two_rows_for_a_mysql(trait, engine):
     assert len(matching_rows(trait, engine)) <= 1
 
 
+@pytest.mark.parametrize(
+    ("name", "version", "largest"),
+    [
+        (MYSQL, (5, 6, 24), 16384),
+        (MYSQL, (5, 7, 5), 16384),
+        (MYSQL, (5, 7, 6), 65536),
+        (PERCONA, (5, 5, 62), 16384),
+        (PERCONA, (8, 0, 36), 65536),
+    ],
+)
+def test_page_sizes_of_older_servers(name, version, largest):
+    assert max(Engine(name, version, "").trait("page_sizes")) == largest
+
+
+def test_mysql_5_5_has_one_page_size_and_no_option_for_it():
+    with pytest.raises(InnodbError, match="'page_sizes' is not known"):
+        Engine(MYSQL, (5, 5, 62), "").trait("page_sizes")
+
+
 @pytest.mark.parametrize("version", MARIADB_VERSIONS, ids=str)
 def test_mariadb_is_supported(version):
     assert Engine(MARIADB, version, "").supported

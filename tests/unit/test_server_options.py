@@ -366,6 +366,35 @@ def test_a_flush_method_of_ones_own_stands_alone():
     )
 
 
+@pytest.mark.parametrize(
+    "server, others, expected",
+    [
+        (
+            "mariadb 11.8.9",
+            {"innodb_flush_method": "fsync"},
+            ["/etc/my.cnf:2 sets innodb_flush_method=fsync, which stays; without that line it would be innodb_data_file_buffering=OFF"],
+        ),
+        ("mariadb 11.8.9", {"innodb_flush_method": "o_direct"}, []),
+        (
+            "mysql 8.0.40",
+            {"innodb_log_file_size": "256M"},
+            ["/etc/my.cnf:2 sets innodb_log_file_size=256M, which stays; without that line it would be innodb_redo_log_capacity=2G"],
+        ),
+        ("mysql 8.0.40", {"innodb_log_file_size": "256M", "innodb_log_files_in_group": "8"}, []),
+    ],
+)
+def test_an_older_option_elsewhere_is_named_where_its_replacement_would_be_written(server, others, expected):
+    plan = plan_options(engine_of(server), {**FACTS, "set_elsewhere": elsewhere(**others)}, {})
+    assert [str(conflict) for conflict in plan.conflicts] == expected
+    assert not {"innodb_data_file_buffering", "innodb_redo_log_capacity"} & {choice.name for choice in plan.choices}
+
+
+def test_a_log_size_that_is_asked_for_is_written_beside_the_older_option_elsewhere():
+    found = chosen({"log_size": "1G"}, engine_of("mysql 8.0.40"), set_elsewhere=elsewhere(innodb_log_file_size="256M"))
+    assert found["innodb_redo_log_capacity"] == "1G"
+    assert "innodb_log_file_size" not in found
+
+
 def test_every_choice_has_a_reason():
     facts = {**FACTS, "datadir_is_mount_point": True, "physical_sector_bytes": 4096, "numa_nodes": 2, "atomic_write_unit_bytes": 65536}
     for server in ("mariadb 10.5.23", "mariadb 11.8.9", "mysql 5.6.24", "mysql 9.7.4", "percona 5.5.62"):
