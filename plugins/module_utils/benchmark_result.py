@@ -1,0 +1,97 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The result of a benchmark: figures, conclusions, and the circumstances in which they were found."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import asdict
+from typing import Any
+
+from . import benchmark_statistics
+from .benchmark import Bench, of_kind
+from .benchmark_plan import LOG_WRITE_AHEAD, PAGE_SIZE
+from .benchmark_server import FREE_SHARE
+from .option_values import MIB
+from .page_size import label
+
+#: What the result is about, as the policy of a decision knows it.
+SYSBENCH = "sysbench"
+OWN_WORKLOAD = "own workload"
+
+
+def result(bench: Bench, machine: Mapping[str, Any], storage: Mapping[str, Any], circumstances: list[str]) -> dict[str, Any]:
+    """All of it, in the form in which the module returns it."""
+    plan, base = bench.plan, str(bench.plan.base)
+    measured = of_kind(bench.measurements)
+    rates = benchmark_statistics.overall(measured)
+    by_data = {
+        f"{size:g}": benchmark_statistics.overall([each for each in measured if each["data_to_pool"] == size]) for size in plan.data_to_pool
+    }
+    return {
+        "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
+        "kind": SYSBENCH,
+        "engine": bench.instance.engine.name,
+        "version": bench.instance.engine.version_text,
+        "sysbench": bench.program.version,
+        "page_size": plan.base,
+        "machine": dict(machine),
+        "storage": dict(storage),
+        "settings": bench.settings,
+        "plan": {**asdict(plan), "loads": [load.name for load in plan.loads]},
+        "circumstances": [*circumstances, *bench.notes],
+        "commands": bench.commands,
+        "datasets": of_kind(bench.datasets),
+        "measurements": measured,
+        "figures": benchmark_statistics.summarise(measured, base),
+        "page_sizes": rates,
+        "by_data": by_data,
+        "conclusion": conclusion(by_data, base),
+        "log_blocks": log_blocks(bench),
+    }
+
+
+def conclusion(by_data: Mapping[str, Mapping[str, Any]], base: str) -> str:
+    """One sentence for each size of the data."""
+    found = []
+    for size, rates in by_data.items():
+        where = "Data in the pool" if float(size) <= 1 else f"Data of {size} times the pool"
+        found.append(f"{where}: {benchmark_statistics.conclusion(rates, base)}")
+    return " ".join(found)
+
+
+def log_blocks(bench: Bench) -> dict[str, Any] | None:
+    """What sizes of the log's blocks do; none when they were not compared."""
+    measured = of_kind(bench.measurements, LOG_WRITE_AHEAD)
+    if not measured:
+        return None
+    base = str(bench.plan.log_write_ahead_bytes[0])
+    return {"measurements": measured, "figures": benchmark_statistics.summarise(measured, base), "base": base}
+
+
+def circumstances(bench: Bench, direct: bool, busy: str) -> list[str]:
+    """How it was measured, as sentences."""
+    plan = bench.plan
+    sizes = ", ".join(label(size) for size in plan.page_sizes)
+    texts = [
+        f"Private servers of {bench.instance.engine.title} with pages of {sizes} in {bench.directory}, with the host's own option files"
+        f" but for a buffer pool of {plan.pool_bytes // MIB} MiB, a log of {plan.log_bytes // MIB} MiB and no binary log. They keep"
+        f" 1/{FREE_SHARE} of that pool free, where the servers' default is a number of pages.",
+        f"{plan.rounds} rounds in turns; each round starts the server anew and warms it up for {plan.warm_up_seconds} s for each load,"
+        f" then {plan.seconds} s are measured for each number of threads. Figures are medians, spreads the largest distance from them.",
+        "The file cache was kept out with O_DIRECT; what the storage itself caches was not."
+        if direct
+        else "The file cache could not be kept out, since the file system has no O_DIRECT: reads may have come from memory.",
+        f"Rows are chosen by sysbench's distribution '{plan.distribution}'. sysbench ran on the same host and used its processors as well.",
+    ]
+    if bench.paths.outside:
+        texts.append("Directories that the host has elsewhere, such as that of the log, lay beside the data here.")
+    if busy:
+        texts.append(f"The host was busy: {busy}.")
+    if plan.io_limit_bytes:
+        texts.append(f"Reads and writes were limited to {plan.io_limit_bytes // MIB} MiB/s each.")
+    return texts
+
+
+__all__ = ["OWN_WORKLOAD", "PAGE_SIZE", "SYSBENCH", "circumstances", "conclusion", "log_blocks", "result"]

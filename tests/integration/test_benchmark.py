@@ -1,0 +1,126 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The module page_size_benchmark on real servers, with very little data and for seconds."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from harness import PATIENCE, Sandbox
+
+from ansible_collections.pagesmith.innodb.plugins.action.page_size_benchmark import own_scripts
+from ansible_collections.pagesmith.innodb.plugins.module_utils import scratch
+
+HERE = Path(__file__).resolve().parent
+MODULE = """
+import sys
+sys.path[:0] = [{tests!r}]
+import conftest
+conftest.pytest_configure()
+from ansible.module_utils import basic
+basic._ANSIBLE_ARGS, basic._ANSIBLE_PROFILE = sys.stdin.buffer.read(), "legacy"
+from ansible_collections.pagesmith.innodb.plugins.modules import page_size_benchmark
+page_size_benchmark.main()
+"""
+TINY = {
+    "page_sizes": ["4k"],
+    "pool_bytes": "24M",
+    "data_to_pool": [0.5],
+    "threads": [2],
+    "rounds": 2,
+    "seconds": 1,
+    "warm_up_seconds": 1,
+    "beside_busy": True,
+}
+
+
+def arguments(server: Sandbox, **others: Any) -> bytes:
+    options = {
+        "directory": str(server.base),
+        "instance": {"defaults_file": str(server.option_file), "manager": "process", "socket": str(server.socket)},
+        "scripts": own_scripts(),
+        **TINY,
+        **others,
+    }
+    return json.dumps({"ANSIBLE_MODULE_ARGS": options}).encode()
+
+
+def start(given: bytes, **more: Any) -> subprocess.Popen:
+    """The module in a process of its own, as Ansible runs it."""
+    code = MODULE.format(tests=str(HERE.parent))
+    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+    process.stdin.write(given)
+    process.stdin.close()
+    process.stdin = None
+    return process
+
+
+def finish(process: subprocess.Popen) -> dict[str, Any]:
+    out, err = process.communicate(timeout=PATIENCE)
+    assert out, err.decode(errors="replace")
+    return json.loads(out)
+
+
+def left(server: Sandbox) -> list[str]:
+    """Scratch directories in the sandbox."""
+    return sorted(path.name for path in server.base.glob(f"{scratch.PREFIX}*"))
+
+
+@pytest.fixture(scope="module")
+def shared() -> Iterator[Sandbox]:
+    with Sandbox() as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def measured(shared: Sandbox) -> dict[str, Any]:
+    before = shared.servers()
+    result = finish(start(arguments(shared)))
+    assert not result.get("failed"), result.get("msg")
+    assert result["changed"] is False
+    assert left(shared) == []
+    assert shared.servers() == before
+    return result["benchmark"]
+
+
+def test_every_round_of_every_page_size_is_measured_in_turns(measured: dict[str, Any]) -> None:
+    order = [(each["round"], each["variant"]) for each in measured["measurements"]]
+    assert order == [(1, "4096"), (1, "16384"), (2, "4096"), (2, "16384")]
+    for each in measured["measurements"]:
+        assert each["transactions"] > 0 and each["transactions_per_second"] > 0
+        assert each["latency_p95_ms"] > 0 and each["cpu_seconds_per_transaction"] > 0
+        assert each["written_bytes_per_transaction"] > 0 and 0.5 < each["hit_ratio"] <= 1
+
+
+def test_the_same_data_are_in_each(measured: dict[str, Any]) -> None:
+    four, sixteen = measured["datasets"]
+    assert four["units"] == sixteen["units"] and four["tables"] == sixteen["tables"] == 4
+    assert min(four["bytes"], sixteen["bytes"]) > 8 << 20
+
+
+def test_what_a_decision_needs_is_there(measured: dict[str, Any]) -> None:
+    assert set(measured["page_sizes"]) == {"4096", "16384"} and measured["kind"] == "sysbench"
+    for rate in measured["page_sizes"].values():
+        assert rate["transactions_per_second"] > 0 and rate["spread"] >= 0
+    assert measured["conclusion"].startswith("Data in the pool:")
+
+
+def test_what_it_takes_to_repeat_it_is_there(measured: dict[str, Any]) -> None:
+    assert any("--innodb-page-size=4096" in line for line in measured["commands"]["server 4096"])
+    assert any(name.startswith("sysbench oltp_read_write prepare") for name in measured["commands"])
+    assert measured["settings"]["innodb_flush_log_at_trx_commit"] == "1"
+    assert measured["settings"]["innodb_buffer_pool_size"] == str(24 << 20)
+    assert measured["machine"]["memory_bytes"] and measured["storage"]["file_system"]
+
+
+def test_check_mode_starts_nothing(shared: Sandbox) -> None:
+    before = shared.snapshot()
+    result = finish(start(arguments(shared, _ansible_check_mode=True)))
+    assert result["benchmark"] is None and "take about" in result["plan"][-1]
+    assert shared.snapshot() == before
