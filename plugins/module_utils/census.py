@@ -41,6 +41,9 @@ CATALOGUE = (
     ("loadable function", "func", ("name",)),
 )
 
+#: Columns of these tables that the server writes by itself. They are carried, and are part of the digest of their table.
+NO_CONTENT = ("last_executed",)
+
 
 class Difference(NamedTuple):
     """One difference. id is what a user names to allow it: object and aspect."""
@@ -139,7 +142,7 @@ def _read_rows(session: Session, kind: str, table: str, keys: tuple[str, ...]) -
     census: Census = {}
     for row in session.rows(f"SELECT * FROM {table_name(SYSTEM_SCHEMA, table)}"):
         name = " ".join(_text(row[key]) or "''" for key in keys)
-        content = repr([(column, row[column]) for column in row])
+        content = repr([(column, row[column]) for column in row if column not in NO_CONTENT])
         census[f"{kind} {name}"] = {"content": hashlib.sha256(content.encode("utf-8", "surrogateescape")).hexdigest()}
     return census
 

@@ -13,15 +13,9 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from .errors import InnodbError
+from .following_rows import FOLLOWING_ROWS
 from .page_size import PAGE_SIZES
-
-MARIADB = "mariadb"
-MYSQL = "mysql"
-PERCONA = "percona"
-BOTH_MYSQL = (MYSQL, PERCONA)
-
-Version = tuple
-
+from .trait_row import ANY, BOTH_MYSQL, FOREVER, MARIADB, MYSQL, PERCONA, Row, Version
 
 #: How a version came to its rows: a test runs every step on it, or the data are those of its neighbours and nobody ran it.
 RUN = "run"
@@ -36,17 +30,6 @@ class Hazard(NamedTuple):
     message: str
     remedy: str
 
-
-class Row(NamedTuple):
-    name: str
-    engines: tuple[str, ...]
-    since: Version
-    until: Version
-    value: Any
-
-
-ANY: Version = ()
-FOREVER: Version = (9999,)
 
 STATIC_PRIVILEGES = frozenset(
     [
@@ -576,6 +559,7 @@ ROWS = (
     Row("row_hash", BOTH_MYSQL, (5, 6), FOREVER, "SHA2({row},256)"),
     # What CHECKSUM TABLE sums is the same in two instances of one version, whatever the page size.
     Row("checksum_table", (MARIADB, *BOTH_MYSQL), ANY, FOREVER, "CHECKSUM TABLE {table} EXTENDED"),
+    *FOLLOWING_ROWS,
 )
 
 

@@ -40,6 +40,11 @@ SETTINGS = (
     "wsrep_on",
     "event_scheduler",
     "log_bin_basename",
+    "binlog_format",
+    "encrypt_binlog",
+    "binlog_encryption",
+    "binlog_transaction_compression",
+    "secure_file_priv",
 )
 
 

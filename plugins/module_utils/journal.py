@@ -21,6 +21,9 @@ END = "end"
 JOURNAL_FILE = "journal.jsonl"
 LOCK_FILE = "lock"
 
+#: The fact that a run is about to stop the server, or has done so.
+STOPPING = "stopping"
+
 # What a run has come to.
 UNFINISHED = "unfinished"
 MIGRATED = "migrated"
@@ -48,6 +51,10 @@ class Run:
 
     def begun(self, step: str) -> bool:
         return step in self.steps
+
+    def stopped(self) -> bool:
+        """Whether the server may be down because of this run."""
+        return bool(self.facts.get(STOPPING))
 
     def kept(self) -> list[str]:
         """Directories and files that this run keeps: the old ones, or, after a rollback, the new ones that were in use."""

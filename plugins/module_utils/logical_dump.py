@@ -50,9 +50,9 @@ def dump(
         tables = read_tables(session, engine)
         plugins = read_plugins(session, engine)
         coordinates = {"gtid_slave_pos": session.value("SELECT @@GLOBAL.gtid_slave_pos")} if engine.trait("gtid_slave_pos") else {}
-    files, digests = _dump_rows(server, engine, tables, partial, workers, digest_method, tick, begin)
+    files, digests = dump_rows(server.session, engine, tables, partial, workers, digest_method, tick, begin)
     with server.session() as session:
-        definitions = _copy_definition_files(session, engine, tables, server.datadir, partial)
+        definitions = copy_definition_files(session, engine, tables, server.datadir, partial)
         digests.update(file_digests(definitions))
         files += definitions
         census = read_everything(session, engine, tables)
@@ -90,8 +90,8 @@ def remove_dump(directory: str) -> None:
         shutil.rmtree(directory)
 
 
-def _dump_rows(
-    server: PrivateServer,
+def dump_rows(
+    open_session: Callable[[], Session],
     engine: Engine,
     tables: list[Table],
     directory: str,
@@ -99,11 +99,14 @@ def _dump_rows(
     digest_method: str,
     tick: Callable[[int], None],
     begin: Callable[[int], None],
+    before_table: Callable[[], None] = lambda: None,
+    first: int = 1,
 ) -> tuple[list[DumpFile], dict]:
+    """Write the rows of these tables to files, numbered from first on, and take their digests; before_table is called before each."""
     files: list[DumpFile] = []
     digests: dict = {}
     work_items = []
-    for number, table in enumerate(with_content(tables), 1):
+    for number, table in enumerate(with_content(tables), first):
         name = f"{number:06d}.rows" if table.carried_columns() else None
         path = os.path.join(directory, name) if name else None
         work_items.append(Job((table, name, path), max(table.size_bytes, 1), _size_of(path)))
@@ -111,6 +114,7 @@ def _dump_rows(
 
     def work(session: Session, item: tuple) -> None:
         table, name, path = item
+        before_table()
         rows = None
         if name:
             rows = session.execute(dump_statement(table, path))
@@ -119,7 +123,7 @@ def _dump_rows(
             files.append(DumpFile(name, size, crc32, rows, table.title))
         digests[f"table {table.title}"] = digest(session, engine, table, digest_method, rows)
 
-    run_jobs(work_items, workers, server.session, work, tick)
+    run_jobs(work_items, workers, open_session, work, tick)
     return sorted(files, key=lambda file: file.name), digests
 
 
@@ -137,7 +141,7 @@ def file_digests(files: list[DumpFile]) -> dict[str, int]:
     return {f"file {os.path.relpath(file.name, DEFINITIONS)}": file.crc32 for file in files}
 
 
-def _copy_definition_files(session: Session, engine: Engine, tables: list[Table], datadir: str, directory: str) -> list[DumpFile]:
+def copy_definition_files(session: Session, engine: Engine, tables: list[Table], datadir: str, directory: str) -> list[DumpFile]:
     """Copy what does not depend on the page size and what statements would not carry whole."""
     files = []
     in_dictionary = engine.trait("definitions_in_dictionary")

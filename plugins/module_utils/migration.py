@@ -19,10 +19,10 @@ from .layout import RETAINED_INSIDE, Paths
 from .option_file import read_option_file
 from .page_size import label
 from .rollback import ROLLBACK, roll_back
-from .steps import STEPS, Context
+from .steps import Context
+from .strategies import LIVE, steps_of
 from .work_directory import WorkDirectory
 
-STRATEGY = "dump_restore"
 SECONDS_PER_DAY = 86400
 
 
@@ -42,7 +42,7 @@ def name_of(size: int, moment: float) -> str:
     return f"{label(size)}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(moment))}"
 
 
-def make_plan(facts: Facts, target: int, paths: Paths, blockers: list[preflight.Blocker]) -> Plan:
+def make_plan(facts: Facts, target: int, paths: Paths, blockers: list[preflight.Blocker], strategy: str) -> Plan:
     """The plan as sentences; pure."""
     if blockers:
         return Plan("refused", blockers)
@@ -50,7 +50,7 @@ def make_plan(facts: Facts, target: int, paths: Paths, blockers: list[preflight.
         return Plan("already", [])
     space = preflight.needed_space(facts, target)
     carried = sum(table.size_bytes for table in facts.server.tables if table.kind == "rows")
-    lines = [f"{number}. {name}: {text}" for number, (name, _step, text) in enumerate(STEPS, 1)]
+    lines = [f"{number}. {name}: {text}" for number, (name, _step, text) in enumerate(steps_of(strategy), 1)]
     notes = [
         f"{len(facts.server.tables)} tables, about {carried / preflight.MIB:.1f} MiB,"
         f" go from {label(facts.page_size)} to {label(target)} pages",
@@ -59,6 +59,8 @@ def make_plan(facts: Facts, target: int, paths: Paths, blockers: list[preflight.
         f"the old data directory is kept as {paths.retained}",
         "clients can neither read nor write from step fence to step open",
     ]
+    if strategy == LIVE:
+        notes[-1] = "clients go on until step fence; there everything is ready, and two servers are stopped and one started"
     if facts.layout.binlog:
         notes.append(f"the binary log {facts.layout.binlog} goes on where it stops; the restore itself is not written to it")
     if facts.server.replicas:
@@ -73,7 +75,7 @@ def make_plan(facts: Facts, target: int, paths: Paths, blockers: list[preflight.
 
 def is_unfinished(run: JournalRun) -> bool:
     """Whether a run was cut short after it stopped the server, or while it was rolled back."""
-    return run.steps.get(ROLLBACK) == BEGIN or (run.status == UNFINISHED and run.begun("fence"))
+    return run.steps.get(ROLLBACK) == BEGIN or (run.status == UNFINISHED and run.stopped())
 
 
 def resumable(run: JournalRun | None, target: int) -> bool:
@@ -100,9 +102,13 @@ def resumable(run: JournalRun | None, target: int) -> bool:
 def start_run(context: Context, moment: float) -> JournalRun:
     """Begin a run in the journal, with all that is needed to go on with it or to undo it."""
     run_id = name_of(context.target, moment)
-    facts = {"target": context.target, "before": context.before, "strategy": STRATEGY, "paths": context.paths.as_dict()}
+    facts = {"target": context.target, "before": context.before, "strategy": context.strategy, "paths": context.paths.as_dict()}
     context.work.journal.record(run_id, "plan", "note", facts)
     return context.work.journal.run(run_id)
+
+
+def strategy_of(run: JournalRun) -> str:
+    return run.facts["strategy"]
 
 
 def steps_left(run: JournalRun, dump_valid: bool) -> list[str]:
@@ -111,10 +117,26 @@ def steps_left(run: JournalRun, dump_valid: bool) -> list[str]:
     Once the renames have begun it goes forward. Before that, what was half-loaded is built again, and a complete dump is
     taken as it is when the old server was not started since (dump_valid).
     """
-    names = [name for name, _step, _text in STEPS]
+    names = [name for name, _step, _text in steps_of(strategy_of(run))]
     if run.facts.get("moves") is not None:
         return [name for name in names[names.index("swap") :] if not run.done(name)]
     return [name for name in names if not (name == "dump" and run.done("dump") and dump_valid)]
+
+
+def goes_on(run: JournalRun) -> bool:
+    """Whether a run that was cut short can go on: what was copied from a running server is out of date once that server is started."""
+    return strategy_of(run) != LIVE or run.facts.get("moves") is not None
+
+
+def end_cut_short(context: Context, run: JournalRun) -> None:
+    """Roll back a run that can't go on, first of all so that the server is there again; always raises."""
+    roll_back(context, run)
+    context.result["outcome"] = ROLLED_BACK
+    raise InnodbError(
+        f"the run {run.id} was cut short while the server stood still",
+        state=f"It was rolled back: the old server with {label(context.before)} pages runs again with all its data.",
+        remedy="Run again, which copies anew",
+    )
 
 
 def dump_still_valid(context: Context) -> bool:
@@ -130,7 +152,7 @@ def migrate(context: Context, run: JournalRun) -> None:
     """Carry out the steps that are left. A failure before the service is opened rolls everything back and is raised."""
     in_place = run.facts.get("moves") is None
     left = steps_left(run, in_place and run.done("dump") and dump_still_valid(context))
-    for name, step, _text in STEPS:
+    for name, step, _text in steps_of(strategy_of(run)):
         if name not in left:
             continue
         try:
@@ -166,7 +188,7 @@ def after_failure(context: Context, run_id: str, step: str, error: InnodbError) 
             "Correct the cause and run the playbook rollback",
         )
     context.result["outcome"] = ROLLED_BACK
-    again = " again" if run.begun("fence") else " on"
+    again = " again" if run.stopped() else " on"
     aside = context.work.journal.run(run_id).kept()
     kept = f" What was the new server for a moment is kept as {aside[0]}." if aside else ""
     return error.with_state(

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import config_file, layout, migration, option_file, preflight, rehearsal, rollback, scratch, server_config
+from . import config_file, layout, live_preflight, migration, option_file, preflight, rehearsal, rollback, scratch, server_config
 from .census import read_definitions
 from .dictionary_objects import read_objects, read_statements
 from .digest import CHECKSUM
@@ -20,15 +20,19 @@ from .facts import Facts, read_facts
 from .instance import Instance, InstanceSpec, find_instance
 from .journal import MIGRATED, ROLLED_BACK, UNFINISHED, lock_held, locked
 from .journal import Run as JournalRun
+from .live_options import LiveOptions
 from .processes import Run
 from .progress import Progress, to_file
 from .session import Login, apply_settings, connect
-from .steps import STEPS, Context
+from .steps import Context
+from .strategies import AUTO, DUMP_RESTORE, LIVE, steps_of
 from .tables import read_plugins
 from .work_directory import WorkDirectory, file_system_of, free_bytes, passable
 
 DEFAULT_WORK_DIR = "/var/lib/pagesmith-innodb"
 SCRATCH_DIR = "/var/tmp"
+#: Parts of a cut-over during which clients can't read either.
+NO_READING = ("stop_old", "last_changes", "stop_new", "swap", "start")
 STILL_COUNTS = ("manual_attempt", "page_size_unclear", "data_directory", "option_overridden", "locked", "privileges")
 
 
@@ -48,6 +52,8 @@ class Options:
     stop_timeout: float = 600
     start_timeout: float = 900
     progress_file: str | None = None
+    strategy: str = AUTO
+    live: LiveOptions = LiveOptions()
 
 
 @dataclass
@@ -85,7 +91,7 @@ def plan(run: Run, options: Options, situation: Situation) -> migration.Plan:
         names = [name for name, state in situation.last.steps.items() if state == "end"]
         return migration.Plan("resume", [], [f"go on with the run {situation.last.id}, which ended after: {', '.join(names) or 'nothing'}"])
     facts = situation.facts
-    blockers = preflight.find_blockers(facts, request(options, situation))
+    blockers = find_blockers(options, situation)
     if preflight.already_there(facts, options.target):
         blockers = [blocker for blocker in blockers if blocker.id in STILL_COUNTS or blocker.id.endswith(" unreadable")]
         return migration.Plan("refused" if blockers else "already", blockers)
@@ -94,7 +100,13 @@ def plan(run: Run, options: Options, situation: Situation) -> migration.Plan:
     if can_rehearse and not any(blocker.object == situation.instance.engine.title for blocker in blockers):
         with scratch_directory() as directory:
             blockers += rehearsal_blockers(run, options, situation, directory)
-    return migration.make_plan(facts, options.target, paths, blockers)
+    return migration.make_plan(facts, options.target, paths, blockers, strategy(options))
+
+
+def find_blockers(options: Options, situation: Situation, own_lock: bool = False) -> list[preflight.Blocker]:
+    """What stands against a migration by this strategy."""
+    blockers = preflight.find_blockers(situation.facts, request(options, situation, own_lock))
+    return blockers + (live_preflight.find_blockers(situation.facts) if strategy(options) == LIVE else [])
 
 
 def new_paths(situation: Situation) -> layout.Paths:
@@ -110,7 +122,7 @@ def scratch_directory() -> Iterator[str]:
 
 def require_unchanged(options: Options, situation: Situation) -> None:
     """InnodbError when what was planned without the lock does not hold any more, now that we have it."""
-    blockers = [] if situation.unfinished else preflight.find_blockers(situation.facts, request(options, situation, own_lock=True))
+    blockers = [] if situation.unfinished else find_blockers(options, situation, own_lock=True)
     if blockers or preflight.already_there(situation.facts, options.target):
         reason = blockers[0].message if blockers else "another run migrated it"
         raise InnodbError(f"the instance changed while the migration was planned: {reason}", remedy="Run again")
@@ -185,10 +197,12 @@ def migrate(run: Run, options: Options, situation: Situation, plan_lines: Sequen
     for line in plan_lines:
         context.progress.say(f"plan: {line}")
     if situation.last and situation.last.status == UNFINISHED and not situation.unfinished:
-        # It was cut short before it touched the server, and this run builds anew what it left.
-        situation.work.journal.record(situation.last.id, rollback.ROLLBACK, "end", status=ROLLED_BACK)
+        # It was cut short before it touched the server, and this run begins anew.
+        rollback.roll_back(make_context(run, options, situation, situation.last), situation.last)
     journal_run = situation.last if situation.unfinished else migration.start_run(context, situation.moment)
     try:
+        if situation.unfinished and not migration.goes_on(journal_run):
+            migration.end_cut_short(context, journal_run)
         migration.migrate(context, journal_run)
     except InnodbError as error:
         raise Failed(error, result_of(context, journal_run.id, context.result.get("outcome", "failed"))) from error
@@ -228,7 +242,14 @@ def make_context(run: Run, options: Options, situation: Situation, journal_run: 
         dump_keep=options.dump_keep,
         stop_timeout=options.stop_timeout,
         start_timeout=options.start_timeout,
+        strategy=known["strategy"] if known else strategy(options),
+        live=options.live,
     )
+
+
+def strategy(options: Options) -> str:
+    """The strategy that is meant; the one that works everywhere unless another is asked for."""
+    return DUMP_RESTORE if options.strategy == AUTO else options.strategy
 
 
 def default_workers() -> int:
@@ -242,17 +263,23 @@ def figures_of(run: JournalRun | None) -> dict[str, Any]:
         return {"steps": [], "write_outage_seconds": 0.0, "read_outage_seconds": 0.0, "bytes_moved": 0, "allowed_differences": []}
     steps = [
         {"name": name, "seconds": run.seconds.get(name, 0.0), "outcome": "done" if run.done(name) else "failed"}
-        for name, _step, _text in STEPS
+        for name, _step, _text in steps_of(migration.strategy_of(run))
         if run.begun(name)
     ]
-    outage = None
-    if run.done("open") and "fence" in run.times:
-        outage = round(run.times["open"] - run.times["fence"] + run.seconds.get("fence", 0.0), 3)
+    outage = reading = None
+    if run.facts.get("cut_over"):
+        parts = run.facts["cut_over"]
+        outage, reading = (round(sum(parts[name] for name in names if name in parts), 3) for names in (parts, NO_READING))
+    elif run.done("open") and "fence" in run.times:
+        outage = reading = round(run.times["open"] - run.times["fence"] + run.seconds.get("fence", 0.0), 3)
     return {
         "run": run.id,
         "steps": steps,
         "write_outage_seconds": outage,
-        "read_outage_seconds": outage,
+        "read_outage_seconds": reading,
+        "outage_parts": run.facts.get("cut_over", {}),
+        "compared_at_fence": run.facts.get("compared_at_fence", []),
+        "changed_since_comparison": run.facts.get("changed_since_comparison", []),
         "bytes_moved": run.facts.get("bytes_moved", 0),
         "allowed_differences": run.facts.get("allowed_differences", []),
     }
@@ -265,7 +292,7 @@ def result_of(context: Context, run_id: str, outcome: str) -> dict[str, Any]:
         "outcome": outcome,
         "page_size_before": context.before,
         "page_size_after": context.target if outcome == MIGRATED else context.before,
-        "strategy": migration.STRATEGY,
+        "strategy": context.strategy,
         **figures_of(run),
         "tables": run.facts.get("tables", 0),
         "blockers": [],
@@ -332,7 +359,7 @@ def describe_plan(plan: migration.Plan, options: Options, situation: Situation) 
         "outcome": {"migrate": "planned", "resume": "planned"}.get(plan.outcome, plan.outcome),
         "page_size_before": size,
         "page_size_after": size if plan.outcome in ("already", "refused") else options.target,
-        "strategy": migration.STRATEGY,
+        "strategy": migration.strategy_of(kept[-1]) if kept and plan.outcome == "already" else strategy(options),
         **figures_of(kept[-1] if kept and plan.outcome == "already" else None),
         "tables": len(situation.facts.server.tables) if situation.facts.server else 0,
         "blockers": [blocker.as_dict() for blocker in plan.blockers],

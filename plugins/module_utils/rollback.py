@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from . import census, config_file, data_directory, digest, logical_dump, processes, steps
+from .binary_log import Position, read_changes
 from .errors import InnodbError
 from .instance import find_instance
 from .journal import BEGIN, END, ROLLED_BACK
@@ -33,7 +34,11 @@ def roll_back(context: Context, run: JournalRun) -> None:
     """
     journal, paths = context.work.journal, context.paths
     context.work.release_reserve()
-    if not run.begun("fence"):
+    if context.successor:
+        context.successor.close()
+    if not run.stopped():
+        context.instance.service.release(context.work.fence_file)
+        remove_copies(context)
         data_directory.remove_build(paths)
         journal.record(run.id, ROLLBACK, END, status=ROLLED_BACK)
         return
@@ -55,12 +60,18 @@ def roll_back(context: Context, run: JournalRun) -> None:
     steps.restore_config(run)
     if keep and paths.inside:
         hide_kept(context, run)
-    logical_dump.remove_dump(context.work.dump)
-    logical_dump.remove_dump(context.work.dump + logical_dump.PARTIAL_SUFFIX)
+    remove_copies(context)
     data_directory.remove_empty_retained([paths.retained, *(entry.retained for entry in paths.outside)])
     context.work.remove_temporary()
     reopen_old(context, run)
     journal.record(run.id, ROLLBACK, END, status=ROLLED_BACK)
+
+
+def remove_copies(context: Context) -> None:
+    """Remove what was dumped, complete or not."""
+    for directory in {context.work.dump, steps.exchange_directory(context)}:
+        logical_dump.remove_dump(directory)
+        logical_dump.remove_dump(directory + logical_dump.PARTIAL_SUFFIX)
 
 
 def existing(paths: Paths) -> str:
@@ -132,6 +143,9 @@ def reopen_old(context: Context, run: JournalRun) -> None:
 def changes_since_opening(context: Context, run: JournalRun) -> list[str]:
     """What clients changed in the new server since it was opened, read from it under a fence; the server is down afterwards."""
     instance = context.instance
+    if run.facts.get("binlog_end"):
+        steps.shut_out(context, run, ROLLBACK)
+        return written_since(context, Position(*run.facts["binlog_end"]))
     snapshot = context.work.read_snapshot(run.id)
     steps.shut_out(context, run, ROLLBACK)
     server = PrivateServer(
@@ -149,6 +163,16 @@ def changes_since_opening(context: Context, run: JournalRun) -> list[str]:
     context.progress.finish()
     digests.update(steps.read_files(context.paths.datadir, snapshot["digests"]))
     return [difference.id for difference in _differences(snapshot, found, digests)]
+
+
+def written_since(context: Context, end: Position) -> list[str]:
+    """What the binary log has got since a position, as objects."""
+    changes = read_changes(context.layout.binlog, end)
+    names = [f"table {schema}.{table} content" for schema, table in sorted(changes.tables)]
+    names += [f"statement '{text}'" for text in changes.definitions]
+    if changes.row_statements:
+        names.append(f"{changes.row_statements} statements that change rows")
+    return names or (["something in the binary log"] if changes.events else [])
 
 
 def _differences(snapshot: dict[str, Any], found: census.Census, digests: dict[str, Any]) -> list[census.Difference]:

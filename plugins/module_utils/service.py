@@ -148,6 +148,10 @@ class SystemdService:
         with open(self._guard_path(), encoding="utf-8") as file:
             return file.read().removeprefix(CONDITION).strip()
 
+    def allow(self, fence_file: str) -> None:
+        """Let the unit be started again, at once; what is left of the guard is for release()."""
+        remove_file(fence_file)
+
     def release(self, fence_file: str) -> None:
         """Take the guard away; without effect when there is none."""
         if os.path.exists(self._guard_path()):
@@ -201,6 +205,9 @@ class OwnProcess:
 
     def guarded_by(self) -> str | None:
         return None
+
+    def allow(self, fence_file: str) -> None:
+        remove_file(fence_file)
 
     def release(self, fence_file: str) -> None:
         remove_file(fence_file)

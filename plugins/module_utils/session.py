@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, replace
 from typing import Any
@@ -127,6 +128,10 @@ class Session:
                 return [dict(zip(names, row)) for row in cursor.fetchall()], count
         except (pymysql.Error, OSError, AttributeError, UnicodeError) as error:
             raise statement_error(self.title, sql, error) from error
+
+    def credentials(self) -> tuple[str, str]:
+        """User and password as this connection used them, wherever they came from."""
+        return os.fsdecode(self.connection.user), os.fsdecode(self.connection.password or b"")
 
     def close(self) -> None:
         """Close the connection; a server that is already gone is no error here."""

@@ -18,8 +18,10 @@ from . import manifest as manifests
 from .durable import sync_file_system
 from .errors import InnodbError
 from .instance import Instance, InstanceSpec, find_instance
+from .journal import STOPPING
 from .journal import Run as JournalRun
 from .layout import RETAINED_INSIDE, Layout, Paths
+from .live_options import LiveOptions
 from .option_file import read_option_file
 from .page_size import label
 from .preflight import LOAD_LOG_BYTES, MIB
@@ -38,7 +40,7 @@ class Context:
     """What the steps work with. page sizes in bytes, timeouts in seconds.
 
     config: the content of our drop-in, config_path: where it belongs. allowed: ids of differences that are allowed.
-    done: names of the steps that this very process did.
+    done: names of the steps that this very process did. successor: what the strategies that keep the server running have open.
     """
 
     run: Run
@@ -59,8 +61,11 @@ class Context:
     dump_keep: bool = False
     stop_timeout: float = 600
     start_timeout: float = 900
+    strategy: str = "dump_restore"
+    live: LiveOptions = LiveOptions()
     result: dict[str, Any] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
+    successor: Any = None
 
     def source_server(self) -> PrivateServer:
         options = [*private_options(self.instance), f"--secure-file-priv={self.work.dump}{logical_dump.PARTIAL_SUFFIX}"]
@@ -104,11 +109,15 @@ def fence(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
 def shut_out(context: Context, run: JournalRun, step: str) -> None:
     """Guard and stop the server; the socket units to be started again with it are noted, those of an earlier attempt stay."""
     service = context.instance.service
+    note_stop(context, run, step)
     service.guard(context.work.fence_file)
-    sockets = service.sockets()
-    if sockets:
-        context.work.journal.record(run.id, step, "note", {"sockets": sockets})
     context.instance.stop(context.stop_timeout)
+
+
+def note_stop(context: Context, run: JournalRun, step: str) -> None:
+    """From here on the run has to be ended, since the server may be down: the journal says so before it is."""
+    sockets = context.instance.service.sockets()
+    context.work.journal.record(run.id, step, "note", {STOPPING: True, **({"sockets": sockets} if sockets else {})})
 
 
 def dump(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
@@ -166,28 +175,40 @@ def restore(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     if "dump" not in context.done:
         # Time has passed, or a crash, since the dump was written.
         manifests.require_files(context.work.dump, manifest)
-    engine = context.instance.engine
-    options = [
-        *engine.trait("load_options"),
-        log_option(context.instance, LOAD_LOG_BYTES),
-        f"--secure-file-priv={context.work.dump}",
-    ]
-    with context.new_server(options, Login(user="root")) as server:
-        with server.session() as session:
-            refused = logical_restore.create_schema(
-                session, engine, manifest.plugins, manifest.tables, manifest.census, context.allowed, True, manifest.statements
-            )
-            for statement in engine.trait("before_load"):
-                session.execute(statement)
-            refused = census.refused(refused, context.allowed)
-            if refused:
-                raise logical_restore.Refused(refused[0])
-        context.progress.expect(sum(file.size_bytes for file in manifest.files if file.table))
-        logical_restore.load(server, engine, manifest, context.work.dump, context.workers, context.progress.report, context.allowed)
-        with server.session() as session:
-            for statement in engine.trait("after_load"):
-                session.execute(statement)
+    with context.new_server(load_options(context, context.work.dump), Login(user="root")) as server:
+        load_into(context, server, manifest, context.work.dump)
     logical_restore.put_definition_files(manifest, context.work.dump, context.paths.build)
+    carry_files(context)
+
+
+def load_options(context: Context, directory: str) -> list[str]:
+    """Options of the new server while it is loaded from a dump in this directory."""
+    log = log_option(context.instance, LOAD_LOG_BYTES)
+    return [*context.instance.engine.trait("load_options"), log, f"--secure-file-priv={directory}"]
+
+
+def load_into(context: Context, server: PrivateServer, manifest: manifests.Manifest, directory: str) -> None:
+    """Make the schema in an empty server and load all rows."""
+    engine = context.instance.engine
+    with server.session() as session:
+        refused = logical_restore.create_schema(
+            session, engine, manifest.plugins, manifest.tables, manifest.census, context.allowed, True, manifest.statements
+        )
+        for statement in engine.trait("before_load"):
+            session.execute(statement)
+        refused = census.refused(refused, context.allowed)
+        if refused:
+            raise logical_restore.Refused(refused[0])
+    context.progress.expect(sum(file.size_bytes for file in manifest.files if file.table))
+    logical_restore.load(server, engine, manifest, directory, context.workers, context.progress.report, context.allowed)
+    with server.session() as session:
+        for statement in engine.trait("after_load"):
+            session.execute(statement)
+
+
+def carry_files(context: Context) -> None:
+    """Copy files of the old data directory that no initialisation makes; the old server must be down."""
+    engine = context.instance.engine
     patterns = list(engine.trait("carried_files"))
     error_log = os.path.realpath(context.instance.error_log) if context.instance.error_log else ""
     if error_log.startswith(context.paths.datadir + os.sep):
@@ -195,6 +216,14 @@ def restore(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
         patterns.append(os.path.relpath(error_log, context.paths.datadir))
     data_directory.remove_files(context.paths.build, engine.trait("replaced_files"))
     data_directory.put_back_files(context.paths.datadir, context.paths.build, [*patterns, *engine.trait("replaced_files")])
+
+
+def exchange_directory(context: Context) -> str:
+    """Where a running server may write what is copied: in the work directory, or where its secure_file_priv tells it to."""
+    allowed = context.instance.options.get("secure_file_priv")
+    if allowed in (None, "") or f"{context.work.dump}/".startswith(f"{os.path.realpath(allowed)}/"):
+        return context.work.dump
+    return os.path.join(allowed, f"pagesmith-{context.instance.name}")
 
 
 def log_option(instance: Instance, size: int) -> str:
@@ -257,11 +286,17 @@ def read_content(context: Context, server: PrivateServer) -> tuple[census.Census
 
 def swap(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     """Set the old directory aside, put the new one in its place, and write our option file."""
-    moves = run.facts.get("moves")
-    if moves is None:
+    if run.facts.get("moves") is None:
         manifest = manifests.read(context.work.dump)
         if data_directory.fingerprint(context.paths) != manifest.fingerprint:
             raise InnodbError("the old data directory changed after the dump, as if the old server had been started", state="")
+    exchange(context, run, notes)
+
+
+def exchange(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
+    """The renames and the option file of a swap, or those of them that are left; both servers are down."""
+    moves = run.facts.get("moves")
+    if moves is None:
         data_directory.put_back_binlog(context.layout, context.paths.build)
         moves = data_directory.swap_moves(context.paths)
         data_directory.require_clear(moves)
@@ -318,6 +353,21 @@ def open_service(context: Context, run: JournalRun, notes: dict[str, Any]) -> No
     instance.start(context.start_timeout, run.facts.get("sockets") or ())
     with connect(instance.login(context.login)) as session:
         require_identity(session.variables("innodb_page_size", "datadir"), context)
+
+
+def open_quickly(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
+    """Start the service with its real option files: every moment counts, so what it is was found beforehand."""
+    parts = context.result.get("parts")
+    if parts:
+        parts.mark("swap")
+    context.instance.service.allow(context.work.fence_file)
+    context.instance.start(context.start_timeout, run.facts.get("sockets") or ())
+    with connect(context.instance.login(context.login)) as session:
+        require_identity(session.variables("innodb_page_size", "datadir"), context)
+    if parts:
+        parts.mark("start")
+        notes["cut_over"] = parts.seconds
+    context.instance.service.release(context.work.fence_file)
 
 
 def finish(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:

@@ -43,7 +43,11 @@ def run_jobs(
     for thread in threads:
         thread.start()
     while not pool.ended.wait(TICK_SECONDS):
-        tick(pool.done_bytes())
+        try:
+            tick(pool.done_bytes())
+        except Exception as error:  # noqa: BLE001 (raised again below, once the workers have ended)
+            pool.failure = error
+            break
     if pool.failure:
         pool.kill_statements()
     for thread in threads:

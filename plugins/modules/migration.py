@@ -10,10 +10,10 @@ module: migration
 short_description: Change the InnoDB page size of an instance
 version_added: 0.1.0
 description:
-  - Brings an instance to another page size by dump and restore, proves that nothing was lost, and keeps the old data directory.
+  - Brings an instance to another page size by O(strategy), proves that nothing was lost, and keeps the old data directory.
   - All steps run in one process on the host, under a lock, with a journal. When a step fails, the module rolls back by itself.
     When the process is killed, the next run goes on, or O(state=rolled_back) undoes it.
-  - The server is stopped cleanly and its data served on a private socket for the dump, so no client can write behind the dump's back.
+  - With V(dump_restore) the server is stopped cleanly and its data served on a private socket, so no client can write behind its back.
   - The new data directory is built beside the old one, which stays in its place until both are proven equal.
 options:
   state:
@@ -36,6 +36,48 @@ options:
     description: Directory for dump and journal on the host.
     type: path
     default: /var/lib/pagesmith-innodb
+  strategy:
+    description:
+      - V(dump_restore) stops the server, dumps it through a private socket, and restores into the new data directory.
+      - V(live) copies the running server, lets the copy follow it by its binary log, and exchanges both in a moment.
+      - V(auto) takes V(dump_restore).
+    type: str
+    choices: [auto, dump_restore, live]
+    default: auto
+  live:
+    description: What a server can bear that is copied while it runs, and how long it may stand still.
+    type: dict
+    default: {}
+    suboptions:
+      outage_seconds:
+        description: Seconds that writes may stand still before the old server is opened again.
+        type: float
+        default: 20
+      lock_seconds:
+        description: Seconds that a lock which clients feel may be waited for. It is taken for a moment at the beginning of the copy,
+          for the comparison and at the end.
+        type: int
+        default: 3
+      compare_seconds:
+        description: Seconds for comparing once more, while writes stand still, tables that changed since they were compared.
+        type: float
+        default: 0.3
+      attempts:
+        description: How often the cut-over is tried when something that passes stands against it.
+        type: int
+        default: 5
+      max_load:
+        description: Counters of C(SHOW GLOBAL STATUS), and the values above which copying waits before the next table.
+        type: dict
+        default: {}
+      lag_bytes:
+        description: How many bytes of the binary log may be left to apply when the cut-over begins.
+        type: int
+        default: 1048576
+      follow_seconds:
+        description: Seconds that the copy may take to catch up.
+        type: float
+        default: 86400
   allow_differences:
     description:
       - Ids of differences, as the plan or a failure names them, that are allowed to come.
@@ -159,6 +201,20 @@ read_outage_seconds:
   description: Seconds during which clients could not read.
   type: float
   returned: O(state=migrated)
+outage_parts:
+  description: The parts of the write outage of O(strategy=live) in seconds, by name.
+  type: dict
+  returned: O(state=migrated)
+compared_at_fence:
+  description: Tables that were compared once more while writes stood still, with O(strategy=live).
+  type: list
+  elements: str
+  returned: O(state=migrated)
+changed_since_comparison:
+  description: Tables that clients changed between the comparison of all tables and the moment in which writes stood still.
+  type: list
+  elements: str
+  returned: O(state=migrated)
 bytes_moved:
   description: Bytes of the dump.
   type: int
@@ -232,7 +288,18 @@ from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils import ansible_adapter, operations, page_size
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
+from ansible_collections.pagesmith.innodb.plugins.module_utils.live_options import LiveOptions
 from ansible_collections.pagesmith.innodb.plugins.module_utils.session import require_driver
+
+LIVE_OPTIONS = {
+    "outage_seconds": {"type": "float", "default": 20.0},
+    "lock_seconds": {"type": "int", "default": 3},
+    "compare_seconds": {"type": "float", "default": 0.3},
+    "attempts": {"type": "int", "default": 5},
+    "max_load": {"type": "dict", "default": {}},
+    "lag_bytes": {"type": "int", "default": 1048576},
+    "follow_seconds": {"type": "float", "default": 86400.0},
+}
 
 
 def argument_spec() -> dict:
@@ -241,6 +308,8 @@ def argument_spec() -> dict:
         "page_size": {"type": "str"},
         "config": {"type": "str"},
         "work_dir": {"type": "path", "default": operations.DEFAULT_WORK_DIR},
+        "strategy": {"type": "str", "choices": ["auto", "dump_restore", "live"], "default": "auto"},
+        "live": {"type": "dict", "default": {}, "options": LIVE_OPTIONS},
         "allow_differences": {"type": "list", "elements": "str", "default": []},
         "workers": {"type": "int", "default": 0},
         "digest": {"type": "str", "choices": ["checksum", "md5"], "default": "checksum"},
@@ -270,7 +339,18 @@ def read_options(params: dict) -> operations.Options:
         stop_timeout=params["stop_timeout"],
         start_timeout=params["start_timeout"],
         progress_file=params["progress_file"],
+        strategy=params["strategy"],
+        live=read_live_options(params["live"]),
     )
+
+
+def read_live_options(given: dict) -> LiveOptions:
+    """The options of the strategy live; limits of the load must be numbers."""
+    try:
+        limits = {name: float(limit) for name, limit in given.get("max_load", {}).items()}
+    except (TypeError, ValueError) as error:
+        raise InnodbError(f"live.max_load has a limit that is no number: {error}", refusal=True) from error
+    return LiveOptions(**{**given, "max_load": limits})
 
 
 def migrate(module: AnsibleModule, options: operations.Options) -> None:

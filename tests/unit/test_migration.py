@@ -33,7 +33,7 @@ def run(done: int = 0, begun: str | None = None, status: str = UNFINISHED, **fac
     found = dict.fromkeys(NAMES[:done], END)
     if begun:
         found[begun] = BEGIN
-    return Run("8k-x", found, {"target": 8192, **facts}, status=status)
+    return Run("8k-x", found, {"target": 8192, "strategy": "dump_restore", **facts}, status=status)
 
 
 def make_facts(page_size: int = 16384, layout: Layout = LAYOUT, **more) -> Facts:
@@ -107,8 +107,15 @@ def test_what_must_be_ended_first(found, target, message, remedy):
 
 @pytest.mark.parametrize(
     ("found", "expected"),
-    [(run(1), False), (run(1, "fence"), True), (run(5), True), (run(9, status=MIGRATED), False), (run(9, "rollback", MIGRATED), True)],
-    ids=["before the fence", "in the fence", "after it", "migrated", "in the rollback"],
+    [
+        (run(1), False),
+        (run(1, "fence"), False),
+        (run(1, "fence", stopping=True), True),
+        (run(5, stopping=True), True),
+        (run(9, status=MIGRATED), False),
+        (run(9, "rollback", MIGRATED), True),
+    ],
+    ids=["before the fence", "in the fence, but the server was left alone", "in the fence", "after it", "migrated", "in the rollback"],
 )
 def test_is_unfinished(found, expected):
     assert migration.is_unfinished(found) is expected
@@ -120,15 +127,15 @@ def test_names_of_runs_and_of_what_they_keep():
 
 
 def test_blockers_refuse_even_what_is_already_there():
-    assert migration.make_plan(make_facts(8192), 8192, PATHS, [BLOCKER]) == migration.Plan("refused", [BLOCKER])
+    assert migration.make_plan(make_facts(8192), 8192, PATHS, [BLOCKER], "dump_restore") == migration.Plan("refused", [BLOCKER])
 
 
 def test_a_plan_for_what_is_already_there_has_no_steps():
-    assert migration.make_plan(make_facts(8192), 8192, PATHS, []) == migration.Plan("already", [])
+    assert migration.make_plan(make_facts(8192), 8192, PATHS, [], "dump_restore") == migration.Plan("already", [])
 
 
 def test_plan():
-    plan = migration.make_plan(make_facts(), 8192, PATHS, [])
+    plan = migration.make_plan(make_facts(), 8192, PATHS, [], "dump_restore")
     assert (plan.outcome, plan.blockers) == ("migrate", [])
     assert [line.split(": ")[0] for line in plan.lines] == [f"{number}. {name}" for number, name in enumerate(NAMES, 1)]
     assert plan.space.dump == 12 * MIB
@@ -151,8 +158,8 @@ def test_plan():
     ids=["binary log", "replicas", "strays", "stray directories"],
 )
 def test_what_is_left_or_disturbed_is_said(facts, note):
-    assert [text for text in migration.make_plan(facts, 8192, PATHS, []).notes if text.startswith(note)]
-    assert not [text for text in migration.make_plan(make_facts(), 8192, PATHS, []).notes if text.startswith(note)]
+    assert [text for text in migration.make_plan(facts, 8192, PATHS, [], "dump_restore").notes if text.startswith(note)]
+    assert not [text for text in migration.make_plan(make_facts(), 8192, PATHS, [], "dump_restore").notes if text.startswith(note)]
 
 
 @pytest.mark.parametrize("inside", [False, True])

@@ -1,0 +1,35 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The strategies: for each the steps in their order, and what it asks of a server."""
+
+from __future__ import annotations
+
+from typing import Any, Callable
+
+from . import steps
+from .cut_over import fence as cut_over
+from .journal import Run as JournalRun
+from .live_steps import follow, seed
+
+Step = "tuple[str, Callable[[steps.Context, JournalRun, dict[str, Any]], None], str]"
+
+DUMP_RESTORE = "dump_restore"
+LIVE = "live"
+AUTO = "auto"
+
+LIVE_STEPS: tuple[tuple[str, Callable[[steps.Context, JournalRun, dict[str, Any]], None], str], ...] = (
+    ("build", steps.build, "initialise a new data directory beside the old one; the server runs on"),
+    ("seed", seed, "copy one state of the running server into the successor; clients go on"),
+    ("follow", follow, "let the successor catch up by replication, and compare every object and every table of both servers"),
+    ("fence", cut_over, "hold the server still, apply the last change, stop both servers, compare with the end of the binary log"),
+    ("swap", steps.exchange, "set the old directory aside, put the new one in its place, write the option file"),
+    ("open", steps.open_quickly, "start the service"),
+    ("finish", steps.finish, "remove what is not needed any more"),
+)
+
+STEPS = {DUMP_RESTORE: steps.STEPS, LIVE: LIVE_STEPS}
+
+
+def steps_of(strategy: str) -> tuple:
+    """The steps of a strategy: name, function, what it does."""
+    return STEPS[strategy]

@@ -1,0 +1,99 @@
+# Copyright: Pagesmith
+# GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
+"""The successor: the new server while it is built, filled and kept up to date beside the running one, reachable by us alone."""
+
+from __future__ import annotations
+
+import os
+import random
+from typing import Any
+
+from .binary_log import Changes
+from .errors import InnodbError
+from .following import Follower
+from .option_values import MIB
+from .private_server import PrivateServer
+from .session import Login, Session
+from .socket_relay import SocketRelay
+from .steps import Context
+
+MEMORY_FILE = "/proc/meminfo"
+RELAY_LOG = "pagesmith-relay"
+#: Part of the memory that is free, or can be, which the successor's buffer pool may take beside the running server.
+MEMORY_SHARE = 0.5
+SERVER_IDS = (1 << 31, (1 << 32) - 2)
+
+
+def pool_bytes(configured: int, available: int, least: int) -> int:
+    """Size of the successor's buffer pool: as configured, if the memory allows it, and never less than the pages need."""
+    return max(least, min(configured, int(available * MEMORY_SHARE)))
+
+
+def available_memory() -> int:
+    """Bytes that the kernel thinks can be had without swapping."""
+    with open(MEMORY_FILE, encoding="ascii") as file:
+        return next(int(line.split()[1]) << 10 for line in file if line.startswith("MemAvailable:"))
+
+
+class Successor:
+    """What is open of it: the private server, the way to its source, the session that steers it. close() ends all of that."""
+
+    def __init__(self, context: Context, pool: int) -> None:
+        self.context = context
+        self.pool = pool
+        self.server_id = random.randint(*SERVER_IDS)
+        self.relay = SocketRelay(context.instance.socket, context.instance.owner()[0])
+        self.server: PrivateServer | None = None
+        self.steering: Session | None = None
+        self.follower: Follower | None = None
+        self.gtid_slave_pos = ""
+        #: What the binary log has got since the copy began.
+        self.changes: Changes | None = None
+        #: What was found equal on both servers (live_steps.Proof), once it was.
+        self.proof: Any = None
+
+    def options(self) -> list[str]:
+        """Those of a server that follows. Its number is one that no option file has, since a server ignores events of its own number."""
+        return [
+            *self.context.instance.engine.trait("follower_options"),
+            f"--server-id={self.server_id}",
+            f"--relay-log={os.path.join(self.context.paths.build, RELAY_LOG)}",
+            f"--innodb-buffer-pool-size={self.pool}",
+        ]
+
+    def start(self, options: list[str], login: Login) -> Follower:
+        """Start the private server with its following switched off, and give what steers it."""
+        self.server = self.context.new_server([*self.options(), *options], login)
+        self.server.__enter__()
+        self.steering = self.server.session()
+        self.require_own(self.steering)
+        self.follower = Follower(self.steering, self.context.instance.engine)
+        return self.follower
+
+    def require_own(self, session: Session) -> None:
+        """InnodbError unless a session is one to the successor, so that nothing meant for it can reach another server."""
+        found = session.variables("datadir", "innodb_page_size", "server_id")
+        wanted = {"innodb_page_size": str(self.context.target), "server_id": str(self.server_id)}
+        datadir = os.path.realpath((found.pop("datadir") or "").rstrip("/"))
+        if found != wanted or datadir != os.path.realpath(self.context.paths.build):
+            raise InnodbError(f"the server that answers on the successor's socket works in {datadir}, so it is not the successor", state="")
+
+    def stop(self) -> None:
+        """Clean shutdown."""
+        if self.steering:
+            self.steering.close()
+            self.steering = None
+        if self.server:
+            self.server.stop()
+            self.server = None
+
+    def close(self) -> None:
+        self.relay.close()
+        self.stop()
+
+
+def open_successor(context: Context, configured: int) -> Successor:
+    """The successor of this run; configured is the buffer pool of the running server in bytes."""
+    least = 2 * context.instance.engine.trait("minimum_pool_mib")[context.target] * MIB
+    context.successor = Successor(context, pool_bytes(configured, available_memory(), least))
+    return context.successor
