@@ -26,6 +26,8 @@ from .tables import SYSTEM_SCHEMA, Table, read_plugins, read_tables
 ATTEMPTS = 5
 #: The counter of a table moves with every insert; it is compared when nothing moves any more.
 COUNTER = re.compile(r"(\) ENGINE=\S+) AUTO_INCREMENT=\d+")
+#: Schemas of the server's own, some of whose tables no snapshot covers. What is in them is read twice, or compared later.
+OWN_SCHEMAS = (SYSTEM_SCHEMA, "sys")
 #: What one server has of its own and another can't have while both run.
 OWN = "server"
 
@@ -115,12 +117,12 @@ class Copy:
         """Write all rows to files. What no snapshot covers is written first and must be the same afterwards."""
         context, tables = self.context, self.objects.tables
         partial = self.directory + logical_dump.PARTIAL_SUFFIX
-        system = [table for table in tables if table.schema == SYSTEM_SCHEMA]
+        system = [table for table in tables if table.schema in OWN_SCHEMAS]
         files, digests = self._rows(lambda: source_session(context), system, partial, 1)
         definitions = logical_dump.copy_definition_files(self.control, self.engine, tables, context.paths.datadir, partial)
         digests.update(logical_dump.file_digests(definitions))
         self.require_same()
-        others = [table for table in tables if table.schema != SYSTEM_SCHEMA]
+        others = [table for table in tables if table.schema not in OWN_SCHEMAS]
         more, sums = self._rows(self.snapshot.session, others, partial, len(system) + 1)
         found = {name: {**aspects, **self._state(name)} for name, aspects in self.objects.census.items()}
         coordinates: dict[str, Any] = {"binlog_file": self.position.file, "binlog_position": self.position.offset}

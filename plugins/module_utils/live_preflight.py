@@ -7,8 +7,8 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from .facts import Facts
+from .live_copy import OWN_SCHEMAS
 from .preflight import Blocker
-from .tables import SYSTEM_SCHEMA
 
 OTHERWISE = "or choose innodb_strategy=dump_restore"
 #: Why a setting stands against following; {value} is what it is.
@@ -53,7 +53,7 @@ def _binary_log(facts: Facts) -> Iterable[Blocker]:
 
 def _tables(facts: Facts) -> Iterable[Blocker]:
     for table in facts.server.tables:
-        if table.schema != SYSTEM_SCHEMA and not table.sequence and table.engine.lower() != "innodb":
+        if table.schema not in OWN_SCHEMAS and not table.sequence and table.engine.lower() != "innodb":
             yield Blocker(
                 f"live engine of {table.title}",
                 table.title,
