@@ -4,13 +4,17 @@
 
 from __future__ import annotations
 
+import os
 import time
+from pathlib import Path
 from typing import Any
 
 from ansible.errors import AnsibleFilterError
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils import page_size
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
+from ansible_collections.pagesmith.innodb.plugins.plugin_utils.report.benchmark_pages import read_result
+from ansible_collections.pagesmith.innodb.plugins.plugin_utils.report.pages import BENCHMARKS
 
 REPORTED = (
     "outcome",
@@ -34,6 +38,8 @@ REPORTED = (
     "removed",
     "msg",
 )
+#: What the report of an assessment tells of a benchmark.
+SHOWN_OF_BENCHMARK = ("date", "kind", "conclusion", "page_size", "page_sizes", "by_data", "engine", "version", "circumstances", "plan")
 #: What a task's result has beside that of its module.
 OF_THE_TASK = ("changed", "failed", "invocation", "warnings", "deprecations", "ansible_facts")
 SECONDS_PER_DAY = 86400
@@ -55,13 +61,27 @@ def assessment(
     rehearsal: dict[str, Any] | None = None,
     decision: dict[str, Any] | None = None,
     error: str = "",
+    benchmark: dict[str, Any] | None = None,
 ) -> dict[str, Any]:
     """The report of a host that was assessed, from the results of the modules; with an error, that and what was found before it."""
     report: dict[str, Any] = {"host": host, "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime())}
     for name, result in {"facts": facts, "rehearsal": rehearsal, "decision": decision}.items():
         if result and not result.get("failed") and not result.get("skipped"):
             report[name] = {key: value for key, value in result.items() if key not in OF_THE_TASK}
+    if benchmark:
+        report["benchmark"] = {key: benchmark[key] for key in SHOWN_OF_BENCHMARK if key in benchmark}
     return {**report, "error": error} if error else report
+
+
+def earlier_benchmark(directory: str, host: str) -> dict[str, Any]:
+    """What the playbook benchmark has left of a host in a report directory; empty when it was not measured."""
+    path = os.path.join(directory, BENCHMARKS, f"{host}.json")
+    if not os.path.exists(path):
+        return {}
+    try:
+        return read_result(Path(path)).data
+    except InnodbError as error:
+        raise AnsibleFilterError(str(error)) from error
 
 
 def migration_summary(result: dict[str, Any]) -> list[str]:
@@ -115,4 +135,10 @@ class FilterModule:
     """The filters of this file."""
 
     def filters(self) -> dict[str, Any]:
-        return {"migration_report": migration_report, "migration_summary": migration_summary, "drift": drift, "assessment": assessment}
+        return {
+            "migration_report": migration_report,
+            "migration_summary": migration_summary,
+            "drift": drift,
+            "assessment": assessment,
+            "earlier_benchmark": earlier_benchmark,
+        }

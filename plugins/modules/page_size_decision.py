@@ -29,6 +29,8 @@ options:
     description:
       - Results of benchmarks on this host, by page size in bytes under C(page_sizes), each with C(transactions_per_second) and C(spread),
         both in transactions per second.
+      - The result of M(pagesmith.innodb.page_size_benchmark) can be given as it is. Of its sizes of the data that one counts which is most
+        like the server's, in parts of the buffer pool; where none is alike, none counts.
       - C(kind) is C(own workload) or C(sysbench), and gives the results their rank. C(date) is an ISO 8601 date.
     type: dict
   policy:
@@ -163,6 +165,12 @@ reasons:
       its C(rank) and C(rank_title), its C(strength) from 1 to 5, and its C(source).
   type: list
   elements: dict
+  returned: success
+measured:
+  description:
+    - The benchmark that was taken into account, with C(date), C(age_days), C(kind), C(largest_gain), and C(data_to_pool), the size of
+      its data in parts of its buffer pool, which is none when no size was like the server's. None without a benchmark.
+  type: dict
   returned: success
 rule_errors:
   description: Rules that could not be applied to these facts, with C(rule) and C(error). The others were applied.

@@ -13,13 +13,15 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.page_size import 
 from .choice import Choice, Totals, add_up, choose, deciding, difference
 from .evaluation import Evaluation, Finding, evaluate
 from .headline import headline
-from .measured import describe_benchmark
+from .measured import applicable, describe_benchmark
 from .policy import CONFIDENCES, Policy, Rank
 from .situation import describe_candidate, describe_now
 
 #: What a rank is worth in the score that is shown: more than all reasons of the next rank together.
 SCORE_BASE = 1000
 SHOWN_OF_CANDIDATE = ("predicted_bytes", "predicted_error_bytes", "read_amplification", "pages_in_pool", "rehearsed")
+#: What is told of a benchmark beside its reasons.
+SHOWN_OF_BENCHMARK = ("date", "age_days", "kind", "data_to_pool", "largest_gain")
 #: Figures of the server without which much of the evidence is missing.
 WANTED_OF_NOW = ("page_size", "bytes", "pool_bytes", "hit_ratio", "rows_per_page_request", "storage")
 
@@ -27,8 +29,10 @@ WANTED_OF_NOW = ("page_size", "bytes", "pool_bytes", "hit_ratio", "rows_per_page
 def decide(facts: Any, policy: Policy, rehearsal: Any = None, benchmark: Any = None, today: datetime.date | None = None) -> dict[str, Any]:
     """The decision, with the keys that the module page_size_decision documents. Nothing here raises, whatever the facts are."""
     now = describe_now(facts)
+    benchmark = applicable(benchmark, now)
     candidates = {size: describe_candidate(size, facts, rehearsal, benchmark, now, policy.space) for size in PAGE_SIZES}
-    scope = {"facts": facts, "rehearsal": rehearsal, "benchmark": describe_benchmark(benchmark, now["page_size"], today), "now": now}
+    measured = describe_benchmark(benchmark, now["page_size"], today)
+    scope = {"facts": facts, "rehearsal": rehearsal, "benchmark": measured, "now": now}
     found = evaluate(policy, scope, candidates)
     current = now["page_size"]
     totals = {size: add_up(size, found.reasons, policy.ranks) for size in PAGE_SIZES}
@@ -45,6 +49,7 @@ def decide(facts: Any, policy: Policy, rehearsal: Any = None, benchmark: Any = N
         "evidence": _best_rank(found.reasons, policy.ranks),
         "candidates": {str(size): _candidate(each, found, totals, current, policy.ranks) for size, each in candidates.items()},
         "reasons": _reasons(found.reasons, policy.ranks),
+        "measured": {key: measured.get(key) for key in SHOWN_OF_BENCHMARK} if measured else None,
         "rule_errors": found.errors,
         "not_known": [key for key in WANTED_OF_NOW if now[key] is None],
     }

@@ -5,12 +5,52 @@
 from __future__ import annotations
 
 import datetime
+import math
 from collections.abc import Mapping
 from typing import Any
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils.page_size import PAGE_SIZES
 
 from .reading import look, number
+
+#: With so many of the pages found in the pool, all that is used is in it, however large the rest of the data.
+IN_POOL_HIT_RATIO = 0.999
+#: What the playbook benchmark writes for each size of the data.
+BY_DATA = "by_data"
+
+
+def applicable(benchmark: Any, now: Mapping[str, Any]) -> Any:
+    """The benchmark with the rates of that size of data which is like this server's; as it is where it has one size only, or is not known.
+
+    What was measured with data in the pool says nothing of a server whose data are larger, nor the other way round: without rates of the
+    right kind there are none.
+    """
+    by_data = look(benchmark, BY_DATA)
+    if not isinstance(by_data, Mapping) or not isinstance(benchmark, Mapping):
+        return benchmark
+    own = data_of(now)
+    if own is None:
+        return benchmark
+    alike = [text for text in by_data if _share(text) is not None and (_share(text) <= 1) == (own <= 1)]
+    if not alike:
+        return {**benchmark, "page_sizes": {}, "data_to_pool": None}
+    nearest = min(alike, key=lambda text: (abs(math.log(_share(text) / max(own, 0.001))), text))
+    return {**benchmark, "page_sizes": by_data[nearest], "data_to_pool": _share(nearest)}
+
+
+def data_of(now: Mapping[str, Any]) -> float | None:
+    """Data that are in use, in parts of the pool."""
+    if now["hit_ratio"] is not None and now["hit_ratio"] >= IN_POOL_HIT_RATIO:
+        return min(1.0, now["data_to_pool"] or 1.0)
+    return now["working_set_to_pool"] or now["data_to_pool"]
+
+
+def _share(text: Any) -> float | None:
+    try:
+        value = float(text)
+    except (TypeError, ValueError):
+        return None
+    return value if 0 < value < math.inf else None
 
 
 def benchmark_of(benchmark: Any, size: int, now: int | None) -> dict[str, Any] | None:

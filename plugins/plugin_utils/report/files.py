@@ -88,6 +88,11 @@ def page_names(hosts: list[HostReport], taken: Collection[str] = ()) -> dict[str
     return names
 
 
+def benchmark_page_name(stem: str) -> str:
+    """The page of a benchmark by the name of its file; that of a host called index must not be taken for the index."""
+    return f"{stem}-host.html" if stem == INDEX else f"{stem}.html"
+
+
 def is_current(path: str, content: bytes) -> bool:
     """Whether the file has this content and the mode of a page."""
     try:

@@ -15,13 +15,18 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from . import figures, fleet, palette, recommendation, surroundings
+from .files import benchmark_page_name
 from .host import FAILED, HostReport
 from .plots import draw
 from .svg import inline_svg
 from .units import date_text
 from .values import visible
 
-TEMPLATES = Path(__file__).resolve().parents[3] / "roles" / "assess" / "templates"
+ROLES = Path(__file__).resolve().parents[3] / "roles"
+TEMPLATES = ROLES / "assess" / "templates"
+BENCHMARK_TEMPLATES = ROLES / "benchmark" / "templates"
+#: Where the pages of benchmarks lie, seen from those of assessments.
+BENCHMARKS = "benchmark"
 NO_PLOTS = "Plots were switched off for this page."
 
 
@@ -70,7 +75,11 @@ PLOTS = {
 def environment() -> Environment:
     """Templates in which every value is escaped, and a missing one is an error."""
     found = Environment(
-        loader=FileSystemLoader(TEMPLATES), autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True
+        loader=FileSystemLoader([TEMPLATES, BENCHMARK_TEMPLATES]),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
     )
     found.filters["moment"] = date_text
     found.globals["style"] = Markup(style())
@@ -100,6 +109,8 @@ def host_page(report: HostReport, plots: bool = True) -> bytes:
         headline=recommendation.headline(report),
         glance=recommendation.glance(report),
         sides=recommendation.sides(report),
+        measured=recommendation.measured(report),
+        measured_address=address(f"{BENCHMARKS}/{benchmark_page_name(report.stem)}"),
         candidates=recommendation.candidate_rows(report),
         blockers=recommendation.blocker_groups(report),
         warnings=recommendation.warning_groups(report),

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 import io
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -68,10 +68,15 @@ def library() -> Iterator[tuple[type, type]]:
 
 def draw(kind: str, data: Any) -> bytes:
     """The drawing of a plot as an SVG document. kind is a key of PLOTS."""
+    return drawing(PLOTS[kind], data)
+
+
+def drawing(function: Callable[[Any, Any], None], data: Any) -> bytes:
+    """What a function draws into a figure, as an SVG document."""
     with library() as (figure_class, canvas_class):
         figure = figure_class()
         canvas_class(figure)
-        PLOTS[kind](figure, data)
+        function(figure, data)
         target = io.BytesIO()
         figure.savefig(target, format="svg", transparent=True, metadata={"Date": None, "Creator": None})
     return target.getvalue()

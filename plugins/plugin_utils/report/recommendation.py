@@ -11,7 +11,7 @@ from markupsafe import Markup
 from ansible_collections.pagesmith.innodb.plugins.module_utils.page_size import PAGE_SIZES
 
 from .host import BLOCKED, CHANGE, FAILED, STAY, Candidate, HostReport
-from .units import NO_BREAK, bytes_markup, bytes_text, change_text, count_text, ratio_text, size_text
+from .units import NO_BREAK, bytes_markup, bytes_text, change_text, count_text, date_text, ratio_text, size_text
 from .values import amount, flag, mapping, mappings, number, page_size, text, texts
 
 BADGES = {CHANGE: "Change", STAY: "Stay", BLOCKED: "Blocked", FAILED: "Not assessed"}
@@ -67,6 +67,32 @@ def glance(report: HostReport) -> list[Fact]:
     if not report.stay:
         facts.append(Fact(f"Expected at {size_text(report.recommended)}", bytes_markup(after), change_text(report.data_bytes, after)))
     return facts
+
+
+def measured(report: HostReport) -> dict[str, Any]:
+    """What was measured on the host: conclusion, age, circumstances, and whether it counted. Empty when nothing was."""
+    given = mapping(report.data, "benchmark")
+    if not given:
+        return {}
+    used = amount(report.data, "decision", "measured", "data_to_pool")
+    rates = mapping(report.data, "benchmark", "by_data")
+    note = ""
+    if rates and used is None:
+        note = "It did not count: no size of its data is like the server's, in parts of the buffer pool."
+    elif used is not None:
+        note = f"Data of {used:g} times the buffer pool are most like this server's, and counted."
+    loads = ", ".join(texts(given, "plan", "loads"))
+    age = number(report.data, "decision", "measured", "age_days")
+    return {
+        "conclusion": text(given, "conclusion"),
+        "note": note,
+        "facts": [
+            Fact("Measured", date_text(text(given, "date")), "" if age is None else f"{age:g} days before this assessment"),
+            Fact("With", text(given, "kind"), loads),
+            Fact("Server", f"{text(given, 'engine')} {text(given, 'version')}".strip()),
+        ],
+        "circumstances": texts(given, "circumstances"),
+    }
 
 
 def predicted(report: HostReport) -> float | None:
