@@ -208,6 +208,7 @@ WARNINGS_AT_WORK = {
     "group_replication": ({"replication.role": "group_replication"}, None, None, 8192, "CLONE"),
     "replicas_by_copy": ({"replication.downstream": [{"host": "db2"}]}, None, None, 8192, "from a copy"),
     "benchmark_is_old": ({}, None, measured(date="2025-01-01", k8192=1, k16384=1), 8192, "698 days old"),
+    "benchmark_of_another_version": ({}, None, {**measured(k8192=1, k16384=1), "version": "10.11.18"}, 8192, "made with version 10.11.18"),
     "record_limit_64k": ({}, None, None, 65536, "no longer than at 32k"),
     "better_sectors": (
         {

@@ -79,7 +79,7 @@ def test_report_of_what_came_to_nothing(result):
 
 
 def test_filters():
-    assert set(FilterModule().filters()) == {"migration_report", "migration_summary", "drift", "assessment"}
+    assert set(FilterModule().filters()) == {"migration_report", "migration_summary", "drift", "assessment", "earlier_benchmark"}
 
 
 @pytest.mark.parametrize(
