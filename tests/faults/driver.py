@@ -2,7 +2,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 """Runs the product in a process of its own, to which a fault happens at a chosen moment.
 
-The argument is a JSON object: action (migrate, rollback, retire), sandbox (base directory), size, path, and fault: kind, step, moment.
+The argument is a JSON object: action (migrate, rollback, retire), sandbox (base directory), strategy, size, path, and fault: kind, step, moment.
 kind: kill (this process), stop (this process, until it gets SIGCONT), server (kill -9 of the one in the sandbox), fill (the file
 system). moment: begin or end, which is right after that record of the journal, or the number of an effect within the step. An effect
 is whatever Python's audit hooks see that changes something outside of the process. Without a fault, the effects of each step are
@@ -102,9 +102,9 @@ class Fault:
             fill(self.base)
 
 
-def migrate(server: harness.Sandbox, size: str) -> str:
+def migrate(server: harness.Sandbox, size: str, strategy: str) -> str:
     """Without the rehearsal, which changes nothing on the host and has tests of its own."""
-    options = server.options(size)
+    options = server.options(size, strategy=strategy)
     situation = operations.read_situation(harness.run, options)
     if situation.unfinished:
         operations.plan(harness.run, options, situation)
@@ -117,7 +117,7 @@ def migrate(server: harness.Sandbox, size: str) -> str:
 def act(order: dict[str, Any]) -> str:
     server = harness.Sandbox(base=Path(order["sandbox"]))
     if order["action"] == "migrate":
-        return migrate(server, order["size"])
+        return migrate(server, order["size"], order["strategy"])
     if order["action"] == "rollback":
         return server.rollback(discard=True)["outcome"]
     return server.retire(order["path"])["outcome"]

@@ -18,6 +18,7 @@ from harness import CASES, PATIENCE, Sandbox, run
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils import operations, processes
 from ansible_collections.pagesmith.innodb.plugins.module_utils.private_server import PrivateServer
+from ansible_collections.pagesmith.innodb.plugins.module_utils.strategies import DUMP_RESTORE
 
 DRIVER = Path(__file__).resolve().parent / "driver.py"
 SIZES = ("16k", "8k")
@@ -26,9 +27,12 @@ SIZES = ("16k", "8k")
 class Patient:
     """The server, the content that it must never lose, and the effects that each step has when nothing happens."""
 
-    def __init__(self, server: Sandbox) -> None:
+    def __init__(self, server: Sandbox, strategy: str = DUMP_RESTORE) -> None:
         self.server = server
+        self.strategy = strategy
         server.sql((CASES / "shop.sql").read_text())
+        if strategy != DUMP_RESTORE:
+            server.sql("ALTER TABLE shop.audit ENGINE=InnoDB; ALTER TABLE shop.visits ENGINE=InnoDB")
         # A restart sets counters of AUTO_INCREMENT that a bulk insert pushed too far back to where they belong.
         server.restart()
         self.content = self.read()
@@ -41,7 +45,7 @@ class Patient:
 
     def order(self, action: str, **others: Any) -> subprocess.Popen:
         """Start the product in a process of its own."""
-        order = json.dumps({"action": action, "sandbox": str(self.server.base), **others})
+        order = json.dumps({"action": action, "sandbox": str(self.server.base), "strategy": self.strategy, **others})
         return subprocess.Popen([sys.executable, str(DRIVER), order], stdout=subprocess.PIPE, text=True)
 
     @staticmethod
@@ -111,14 +115,17 @@ class Patient:
         names = sorted(entry.name for entry in self.server.base.iterdir() if "pagesmith" in entry.name)
         assert not names, f"left, and nobody knows of it: {names}"
 
+    def private_servers(self) -> list[int]:
+        return [pid for pid in self.server.servers() if processes.PRIVATE_SOCKETS in command_of(pid)]
+
     def wait_for_end_of_private_servers(self, moment: str) -> None:
         """The kernel tells a private server to end when its starter was killed; that takes it a moment.
 
         One that is told while it starts may hang; the next run has to cope with it.
         """
         deadline = time.monotonic() + PATIENCE
-        while not all(map(processes.never_answered, self.server.servers())):
-            assert time.monotonic() < deadline, f"killed at {moment}, the process has left {list(map(command_of, self.server.servers()))}"
+        while not all(map(processes.never_answered, self.private_servers())):
+            assert time.monotonic() < deadline, f"killed at {moment}, the process has left {list(map(command_of, self.private_servers()))}"
             time.sleep(0.05)
 
 
