@@ -9,11 +9,7 @@ very end of its binary log.
 
 from __future__ import annotations
 
-import contextlib
-import socket
-import threading
 import time
-from collections.abc import Iterator
 from typing import Any
 
 from . import binary_log, digest
@@ -24,6 +20,7 @@ from .following import Follower, current_position
 from .journal import Run as JournalRun
 from .live_copy import source_session
 from .live_steps import Proof, catch_up, prove
+from .outage import Parts, stop_held
 from .session import Session
 from .source_snapshot import LockTimeout, sequence_states, take_lock
 from .steps import XA_REMEDY, Context, carry_files, note_stop
@@ -32,10 +29,6 @@ POLL_SECONDS = 0.005
 PAUSE_SECONDS = 2.0
 #: How long the successor may go on receiving and applying after the old server has ended, without getting any further.
 SETTLE_SECONDS = 3.0
-OTHERS = (
-    "SELECT id FROM information_schema.processlist WHERE id<>CONNECTION_ID() AND user NOT IN ('system user','event_scheduler')"
-    " AND command NOT LIKE 'Binlog Dump%%' AND command<>'Daemon'"
-)
 COUNTERS = "SELECT auto_increment AS n FROM information_schema.tables WHERE table_schema=%s AND table_name=%s"
 LONG_WRITERS = (
     "SELECT COUNT(*) FROM information_schema.innodb_trx WHERE trx_rows_modified>0 AND trx_started < NOW() - INTERVAL {seconds} SECOND"
@@ -44,32 +37,6 @@ LONG_WRITERS = (
 
 class NotNow(InnodbError):
     """Something that passes stands against the cut-over; nothing is held any more."""
-
-
-class Parts:
-    """The parts of the outage in seconds, and what is left of the time it may take."""
-
-    def __init__(self, limit: float) -> None:
-        self.begun = self.last = time.monotonic()
-        self.limit = limit
-        self.seconds: dict[str, float] = {}
-
-    def mark(self, name: str) -> None:
-        """The part of this name ends now."""
-        now = time.monotonic()
-        self.seconds[name] = round(now - self.last, 4)
-        self.last = now
-
-    def left(self) -> float:
-        return self.limit - (time.monotonic() - self.begun)
-
-    def require_left(self) -> None:
-        if self.left() <= 0:
-            raise InnodbError(
-                f"the cut-over took longer than {self.limit:g} s: {self.seconds}",
-                state="",
-                remedy="Run again when less is written, or raise innodb_live.outage_seconds",
-            )
 
 
 def fence(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
@@ -137,35 +104,9 @@ def stop_old(context: Context, run: JournalRun) -> Parts:
         parts.mark("compare")
         parts.require_left()
         note_stop(context, run, "fence")
-        for row in control.rows(OTHERS):
-            control.execute(f"KILL {row['id']}")
-        with released_once_deaf(context.instance.socket, control):
-            context.instance.stop(context.stop_timeout)
+        stop_held(context, control)
         parts.mark("stop_old")
     return parts
-
-
-@contextlib.contextmanager
-def released_once_deaf(path: str, control: Session) -> Iterator[None]:
-    """Close the session that holds the lock as soon as the server takes no new connections: MySQL would wait ten seconds for it."""
-    ended = threading.Event()
-
-    def watch() -> None:
-        while not ended.wait(POLL_SECONDS):
-            with socket.socket(socket.AF_UNIX) as knock:
-                try:
-                    knock.connect(path)
-                except OSError:
-                    break
-        control.close()
-
-    watcher = threading.Thread(target=watch, daemon=True)
-    watcher.start()
-    try:
-        yield
-    finally:
-        ended.set()
-        watcher.join()
 
 
 def compare_still(context: Context, control: Session, changes: Changes) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable
 from .facts import Facts
 from .live_copy import OWN_SCHEMAS
 from .preflight import Blocker
+from .strategies import DUMP_RESTORE, LIVE, SIDE_BY_SIDE
 
 OTHERWISE = "or choose innodb_strategy=dump_restore"
 #: Why a setting stands against following; {value} is what it is.
@@ -27,11 +28,11 @@ REASONS = {
 }
 
 
-def find_blockers(facts: Facts) -> list[Blocker]:
-    """All blockers of the strategy live."""
+def find_blockers(facts: Facts, strategy: str) -> list[Blocker]:
+    """All blockers of a strategy that others have not."""
     if facts.server is None:
         return []
-    return [*_binary_log(facts), *_tables(facts), *_places(facts)]
+    return [blocker for check in CHECKS[strategy] for blocker in check(facts)]
 
 
 def _binary_log(facts: Facts) -> Iterable[Blocker]:
@@ -79,3 +80,6 @@ def _places(facts: Facts) -> Iterable[Blocker]:
             "secure_file_priv forbids the server to write any file",
             f"Set it to a directory, or to nothing, and restart the server, {OTHERWISE}",
         )
+
+
+CHECKS = {DUMP_RESTORE: (), SIDE_BY_SIDE: (_places,), LIVE: (_binary_log, _tables, _places)}

@@ -95,7 +95,7 @@ def copy_into(context: Context, directory: str) -> manifests.Manifest:
             successor.steering.execute(reset)
             successor.steering.execute(purge, (copy.snapshot.gtid_executed,))
         successor.changes = Changes(copy.begun_at)
-        follower.begin(successor.relay, user, password, copy.position)
+        follower.begin(successor.way_to_source(), user, password, copy.position)
         manifest = copy.dump()
         logical_dump.complete(directory, manifest, "")
     load_into(context, successor.server, manifest, directory)

@@ -7,7 +7,7 @@ from __future__ import annotations
 import glob
 import os
 import shutil
-from typing import Callable
+from typing import Callable, Protocol
 
 from . import dictionary_objects
 from . import manifest as manifests
@@ -18,7 +18,6 @@ from .durable import private_directory, rename, sync_file_system
 from .engines import Engine
 from .layout import TABLE_FILE_SUFFIXES
 from .manifest import DumpFile, Manifest
-from .private_server import PrivateServer
 from .session import Session
 from .tables import SYSTEM_SCHEMA, Table, dump_statement, encoded, read_plugins, read_tables, user_schemas
 from .transfer import Job, run_jobs
@@ -34,8 +33,16 @@ def prepare(directory: str, uid: int, gid: int) -> None:
     private_directory(directory + PARTIAL_SUFFIX, uid, gid)
 
 
+class Source(Protocol):
+    """A server whose data nobody changes: a private one, or a running one that is held still."""
+
+    datadir: str
+
+    def session(self) -> Session: ...
+
+
 def dump(
-    server: PrivateServer,
+    server: Source,
     engine: Engine,
     page_size: int,
     directory: str,
@@ -44,7 +51,7 @@ def dump(
     tick: Callable[[int], None],
     begin: Callable[[int], None],
 ) -> Manifest:
-    """Dump a server that nobody else can reach to where prepare() made room; begin gets the bytes to come."""
+    """Dump a server whose data nobody changes to where prepare() made room; begin gets the bytes to come."""
     partial = directory + PARTIAL_SUFFIX
     with server.session() as session:
         tables = read_tables(session, engine)

@@ -20,10 +20,18 @@ from .option_file import read_option_file
 from .page_size import label
 from .rollback import ROLLBACK, roll_back
 from .steps import Context
-from .strategies import LIVE, steps_of
+from .strategies import DUMP_RESTORE, LIVE, SIDE_BY_SIDE, steps_of
 from .work_directory import WorkDirectory
 
 SECONDS_PER_DAY = 86400
+
+
+#: What clients notice.
+CLIENTS = {
+    DUMP_RESTORE: "clients can neither read nor write from step fence to step open",
+    SIDE_BY_SIDE: "clients can't write from step seed to step open, and can't read from step fence to step open",
+    LIVE: "clients go on until step fence; there everything is ready, and two servers are stopped and one started",
+}
 
 
 @dataclass(frozen=True)
@@ -57,10 +65,8 @@ def make_plan(facts: Facts, target: int, paths: Paths, blockers: list[preflight.
         f"up to {space.dump // preflight.MIB} MiB for the dump and {space.build // preflight.MIB} MiB"
         f" for the new directory ({preflight.LOAD_LOG_BYTES // preflight.MIB} of it for the log while loading) are needed meanwhile",
         f"the old data directory is kept as {paths.retained}",
-        "clients can neither read nor write from step fence to step open",
+        CLIENTS[strategy],
     ]
-    if strategy == LIVE:
-        notes[-1] = "clients go on until step fence; there everything is ready, and two servers are stopped and one started"
     if facts.layout.binlog:
         notes.append(f"the binary log {facts.layout.binlog} goes on where it stops; the restore itself is not written to it")
     if facts.server.replicas:
@@ -125,7 +131,7 @@ def steps_left(run: JournalRun, dump_valid: bool) -> list[str]:
 
 def goes_on(run: JournalRun) -> bool:
     """Whether a run that was cut short can go on: what was copied from a running server is out of date once that server is started."""
-    return strategy_of(run) != LIVE or run.facts.get("moves") is not None
+    return strategy_of(run) == DUMP_RESTORE or run.facts.get("moves") is not None
 
 
 def end_cut_short(context: Context, run: JournalRun) -> None:

@@ -25,14 +25,14 @@ from .processes import Run
 from .progress import Progress, to_file
 from .session import Login, apply_settings, connect
 from .steps import Context
-from .strategies import AUTO, DUMP_RESTORE, LIVE, steps_of
+from .strategies import AUTO, DUMP_RESTORE, steps_of
 from .tables import read_plugins
 from .work_directory import WorkDirectory, file_system_of, free_bytes, passable
 
 DEFAULT_WORK_DIR = "/var/lib/pagesmith-innodb"
 SCRATCH_DIR = "/var/tmp"
 #: Parts of a cut-over during which clients can't read either.
-NO_READING = ("stop_old", "last_changes", "stop_new", "swap", "start")
+NO_READING = ("stop_old", "compare_old", "carry_files", "last_changes", "stop_new", "swap", "start")
 STILL_COUNTS = ("manual_attempt", "page_size_unclear", "data_directory", "option_overridden", "locked", "privileges")
 
 
@@ -106,7 +106,7 @@ def plan(run: Run, options: Options, situation: Situation) -> migration.Plan:
 def find_blockers(options: Options, situation: Situation, own_lock: bool = False) -> list[preflight.Blocker]:
     """What stands against a migration by this strategy."""
     blockers = preflight.find_blockers(situation.facts, request(options, situation, own_lock))
-    return blockers + (live_preflight.find_blockers(situation.facts) if strategy(options) == LIVE else [])
+    return blockers + live_preflight.find_blockers(situation.facts, strategy(options))
 
 
 def new_paths(situation: Situation) -> layout.Paths:

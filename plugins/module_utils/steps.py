@@ -67,13 +67,12 @@ class Context:
     done: set[str] = field(default_factory=set)
     successor: Any = None
 
-    def source_server(self) -> PrivateServer:
-        options = [*private_options(self.instance), f"--secure-file-priv={self.work.dump}{logical_dump.PARTIAL_SUFFIX}"]
+    def source_server(self, options: Sequence[str] = ()) -> PrivateServer:
         return PrivateServer(
             self.instance,
             self.paths.datadir,
             self.work.run_dir("source"),
-            options,
+            [*private_options(self.instance), *options],
             self.login,
             self.stop_timeout,
             "the old server",
@@ -125,7 +124,7 @@ def dump(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     del run
     # The directory must be there when the server starts, which checks secure_file_priv.
     logical_dump.prepare(context.work.dump, *context.instance.owner())
-    with context.source_server() as server:
+    with context.source_server([f"--secure-file-priv={context.work.dump}{logical_dump.PARTIAL_SUFFIX}"]) as server:
         with server.session() as session:
             if session.rows("XA RECOVER"):
                 raise InnodbError(
@@ -232,14 +231,21 @@ def log_option(instance: Instance, size: int) -> str:
 
 
 def compare(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
-    """Read the new server again from its files and compare it with the old one, object by object and table by table.
-
-    What was found is kept, so that a rollback can tell what clients changed since.
-    """
+    """Read the new server again from its files and compare it with the old one, object by object and table by table."""
     manifest = manifests.read(context.work.dump)
     with context.new_server([], context.login) as server:
         found, digests = read_content(context, server)
     digests.update(read_files(context.paths.build, manifest.digests))
+    require_equal(context, run, notes, manifest, found, digests)
+
+
+def require_equal(
+    context: Context, run: JournalRun, notes: dict[str, Any], manifest: manifests.Manifest, found: census.Census, digests: dict[str, Any]
+) -> None:
+    """InnodbError unless what was found in the new server is what was dumped.
+
+    It is kept, so that a rollback can tell what clients changed since.
+    """
     census_all, contents_all = census.compare(manifest.census, found), digest.compare(manifest.digests, digests)
     differences, contents = census.refused(census_all, context.allowed), census.refused(contents_all, context.allowed)
     allowed = sorted({difference.id for difference in census_all + contents_all} & context.allowed)

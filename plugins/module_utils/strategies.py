@@ -6,14 +6,13 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from . import steps
+from . import steps, still_steps
 from .cut_over import fence as cut_over
 from .journal import Run as JournalRun
 from .live_steps import follow, seed
 
-Step = "tuple[str, Callable[[steps.Context, JournalRun, dict[str, Any]], None], str]"
-
 DUMP_RESTORE = "dump_restore"
+SIDE_BY_SIDE = "side_by_side"
 LIVE = "live"
 AUTO = "auto"
 
@@ -27,7 +26,15 @@ LIVE_STEPS: tuple[tuple[str, Callable[[steps.Context, JournalRun, dict[str, Any]
     ("finish", steps.finish, "remove what is not needed any more"),
 )
 
-STEPS = {DUMP_RESTORE: steps.STEPS, LIVE: LIVE_STEPS}
+STILL_STEPS: tuple[tuple[str, Callable[[steps.Context, JournalRun, dict[str, Any]], None], str], ...] = (
+    LIVE_STEPS[0],
+    ("seed", still_steps.seed, "hold writes still, while reads go on, and copy the running server into the successor"),
+    ("compare", still_steps.compare, "compare every object, and the content of every table, of both servers"),
+    ("fence", still_steps.fence, "stop the old server, and prove that nothing was written since"),
+    *LIVE_STEPS[-3:],
+)
+
+STEPS = {DUMP_RESTORE: steps.STEPS, SIDE_BY_SIDE: STILL_STEPS, LIVE: LIVE_STEPS}
 
 
 def steps_of(strategy: str) -> tuple:

@@ -8,7 +8,7 @@ import os
 import random
 from typing import Any
 
-from .binary_log import Changes
+from .binary_log import Changes, Position
 from .errors import InnodbError
 from .following import Follower
 from .option_values import MIB
@@ -42,15 +42,27 @@ class Successor:
         self.context = context
         self.pool = pool
         self.server_id = random.randint(*SERVER_IDS)
-        self.relay = SocketRelay(context.instance.socket, context.instance.owner()[0])
+        self.relay: SocketRelay | None = None
         self.server: PrivateServer | None = None
         self.steering: Session | None = None
         self.follower: Follower | None = None
         self.gtid_slave_pos = ""
         #: What the binary log has got since the copy began.
         self.changes: Changes | None = None
+        #: A session that holds the running server still, and the clock that runs since.
+        self.lock: Session | None = None
+        self.parts: Any = None
+        #: What was copied (manifest.Manifest), and where the binary log ended then, when the server stood still meanwhile.
+        self.manifest: Any = None
+        self.position: Position | None = None
         #: What was found equal on both servers (live_steps.Proof), once it was.
         self.proof: Any = None
+
+    def way_to_source(self) -> SocketRelay:
+        """The port through which it reaches the running server, the same until close()."""
+        if self.relay is None:
+            self.relay = SocketRelay(self.context.instance.socket, self.context.instance.owner()[0])
+        return self.relay
 
     def options(self) -> list[str]:
         """Those of a server that follows. Its number is one that no option file has, since a server ignores events of its own number."""
@@ -88,7 +100,10 @@ class Successor:
             self.server = None
 
     def close(self) -> None:
-        self.relay.close()
+        if self.relay:
+            self.relay.close()
+        if self.lock:
+            self.lock.close()
         self.stop()
 
 

@@ -42,7 +42,7 @@ options:
       - V(live) copies the running server, lets the copy follow it by its binary log, and exchanges both in a moment.
       - V(auto) takes V(dump_restore).
     type: str
-    choices: [auto, dump_restore, live]
+    choices: [auto, dump_restore, side_by_side, live]
     default: auto
   live:
     description: What a server can bear that is copied while it runs, and how long it may stand still.
@@ -308,7 +308,7 @@ def argument_spec() -> dict:
         "page_size": {"type": "str"},
         "config": {"type": "str"},
         "work_dir": {"type": "path", "default": operations.DEFAULT_WORK_DIR},
-        "strategy": {"type": "str", "choices": ["auto", "dump_restore", "live"], "default": "auto"},
+        "strategy": {"type": "str", "choices": ["auto", "dump_restore", "side_by_side", "live"], "default": "auto"},
         "live": {"type": "dict", "default": {}, "options": LIVE_OPTIONS},
         "allow_differences": {"type": "list", "elements": "str", "default": []},
         "workers": {"type": "int", "default": 0},

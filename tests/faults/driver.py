@@ -2,10 +2,10 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 """Runs the product in a process of its own, to which a fault happens at a chosen moment.
 
-The argument is a JSON object: action (migrate, rollback, retire), sandbox (base directory), strategy, size, path, and fault: kind, step, moment.
-kind: kill (this process), stop (this process, until it gets SIGCONT), server (kill -9 of the one in the sandbox), fill (the file
-system). moment: begin or end, which is right after that record of the journal, or the number of an effect within the step. An effect
-is whatever Python's audit hooks see that changes something outside of the process. Without a fault, the effects of each step are
+The argument is a JSON object: action (migrate, rollback, retire), sandbox (base directory), strategy, size, path, and fault: kind,
+step, moment. kind: kill (this process), stop (this process, until it gets SIGCONT), server (kill -9 of the one in the sandbox), fill
+(the file system). moment: begin or end, which is right after that record of the journal, or the number of an effect within the step. An
+effect is whatever Python's audit hooks see that changes something outside of the process. Without a fault, the effects of each step are
 counted. The last line of the output is a JSON object: outcome, message, effects (by step), victims (by step: numbers of the effects at
 which a server ran).
 """
