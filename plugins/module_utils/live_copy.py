@@ -25,7 +25,7 @@ from .tables import SYSTEM_SCHEMA, Table, read_plugins, read_tables
 
 ATTEMPTS = 5
 #: The counter of a table moves with every insert; it is compared when nothing moves any more.
-COUNTER = re.compile(r"(\) ENGINE=\S+) AUTO_INCREMENT=\d+")
+COUNTER = re.compile(r"(\n\) ENGINE=\S+) AUTO_INCREMENT=\d+")
 #: Schemas of the server's own, some of whose tables no snapshot covers. What is in them is read twice, or compared later.
 OWN_SCHEMAS = (SYSTEM_SCHEMA, "sys")
 #: What one server has of its own and another can't have while both run.
