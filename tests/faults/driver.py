@@ -2,11 +2,11 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 """Runs the product in a process of its own, to which a fault happens at a chosen moment.
 
-The argument is a JSON object: action (migrate, rollback, retire), sandbox (base directory), strategy, size, path, and fault: kind,
-step, moment. kind: kill (this process), stop (this process, until it gets SIGCONT), server (kill -9 of the one in the sandbox), fill
+The argument is a JSON object: action (migrate, rollback, retire), sandbox (base directory), strategy, size, path, learn, and fault:
+kind, step, moment. kind: kill (this process), stop (this process, until it gets SIGCONT), server (kill -9 of the one in the sandbox), fill
 (the file system). moment: begin or end, which is right after that record of the journal, or the number of an effect within the step. An
-effect is whatever Python's audit hooks see that changes something outside of the process. Without a fault, the effects of each step are
-counted. The last line of the output is a JSON object: outcome, message, effects (by step), victims (by step: numbers of the effects at
+effect is whatever Python's audit hooks see that changes something outside of the process. With learn, the effects of each
+step at which a server ran are told. The last line of the output is a JSON object: outcome, message, effects (by step), victims (by step: numbers of the effects at
 which a server ran).
 """
 
@@ -57,8 +57,9 @@ def changes_something(event: str, arguments: tuple) -> bool:
 class Fault:
     """Watches the journal and the effects, and strikes once."""
 
-    def __init__(self, base: Path, fault: dict[str, Any] | None, step: str | None) -> None:
+    def __init__(self, base: Path, fault: dict[str, Any] | None, step: str | None, learning: bool) -> None:
         self.base = base
+        self.learning = learning
         self.fault = fault
         self.step = step
         self.effects: dict[str, int] = {}
@@ -82,7 +83,7 @@ class Fault:
             return
         self.watching = False
         number = self.effects[self.step] = self.effects.get(self.step, 0) + 1
-        if self.fault is None and harness.servers_below(self.base):
+        if self.learning and harness.servers_below(self.base):
             self.victims.setdefault(self.step, []).append(number)
         self.reached(self.step, number)
         self.watching = True
@@ -127,7 +128,7 @@ def main() -> None:
     order = json.loads(sys.argv[1])
     # The journal knows the steps of a migration; rolling back and retiring count as one step each.
     step = None if order["action"] == "migrate" else order["action"]
-    fault = Fault(Path(order["sandbox"]), order.get("fault"), step)
+    fault = Fault(Path(order["sandbox"]), order.get("fault"), step, order.get("learn", False))
     answer: dict[str, Any] = {"message": ""}
     try:
         answer["outcome"] = act(order)

@@ -70,9 +70,9 @@ class Patient:
 
     def learn(self) -> None:
         """Migrate once and roll back without a fault, to know what there is to be cut short."""
-        done = self.ask("migrate", size=self.other_size())
+        done = self.ask("migrate", size=self.other_size(), learn=True)
         assert done["outcome"] == "migrated", done
-        undone = self.ask("rollback")
+        undone = self.ask("rollback", learn=True)
         assert undone["outcome"] == "rolled_back", undone
         self.effects = {**done["effects"], **undone["effects"]}
         self.victims = {**done["victims"], **undone["victims"]}
