@@ -3,10 +3,10 @@
 """Runs the product in a process of its own, to which a fault happens at a chosen moment.
 
 The argument is a JSON object: action (migrate, rollback, retire), sandbox (base directory), strategy, size, path, learn, and fault:
-kind, step, moment. kind: kill (this process), stop (this process, until it gets SIGCONT), server (kill -9 of the one in the sandbox), fill
-(the file system). moment: begin or end, which is right after that record of the journal, or the number of an effect within the step. An
-effect is whatever Python's audit hooks see that changes something outside of the process. With learn, the effects of each
-step at which a server ran are told. The last line of the output is a JSON object: outcome, message, effects (by step), victims (by step: numbers of the effects at
+kind, step, moment. kind: kill (this process), stop (this process, until it gets SIGCONT), server (kill -9 of the one in the
+sandbox), fill (the file system). moment: begin or end, which is right after that record of the journal, or the number of an effect
+within the step. An effect is whatever Python's audit hooks see that changes something outside of the process. The last line of the
+output is a JSON object: outcome, message, effects (their number by step), victims (with learn, by step: numbers of the effects at
 which a server ran).
 """
 
