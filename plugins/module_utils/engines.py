@@ -67,6 +67,23 @@ STATIC_PRIVILEGES = frozenset(
     "DROP ROLE",
 }
 
+#: Filters of a replica that were set while it ran are gone with its next start, and then it applies what it must not.
+MYSQL_REPLICATION_FILTER = Hazard(
+    "replication_filter",
+    "SELECT filter_name FROM performance_schema.replication_applier_filters WHERE configured_by LIKE 'CHANGE_REPLICATION_FILTER%%'",
+    "The replication filter {name} was set by statement, so it is lost when the server is stopped",
+    "Write it into the option file as well",
+)
+MARIADB_HAZARDS = (
+    Hazard(
+        "replication_filter",
+        "SELECT LOWER(variable_name) FROM information_schema.system_variables"
+        " WHERE variable_name LIKE 'REPLICATE%%' AND global_value_origin='SQL'",
+        "{name} was set while the server ran, so it is lost when the server is stopped",
+        "Write it into the option file as well",
+    ),
+)
+
 #: What MySQL 8 and later may hold that is not carried. Each is looked for in the running server.
 MYSQL_HAZARDS = (
     Hazard(
@@ -107,6 +124,7 @@ MYSQL_HAZARDS = (
         "The server is a member of a replication group ({name})",
         "Groups are not supported yet",
     ),
+    MYSQL_REPLICATION_FILTER,
 )
 MYSQL_KEYRING_COMPONENT = Hazard(
     "keyring",
@@ -257,6 +275,46 @@ ROWS = (
     Row("replica_status", (MARIADB,), ANY, FOREVER, "SHOW ALL SLAVES STATUS"),
     Row("replica_status", BOTH_MYSQL, ANY, (8, 0, 22), "SHOW SLAVE STATUS"),
     Row("replica_status", BOTH_MYSQL, (8, 0, 22), FOREVER, "SHOW REPLICA STATUS"),
+    # START or STOP of the threads of a channel; the parameter is its name.
+    Row("replica_threads", (MARIADB,), ANY, FOREVER, "{verb} SLAVE %s {threads}"),
+    Row("replica_threads", BOTH_MYSQL, ANY, (8, 0, 22), "{verb} SLAVE {threads}FOR CHANNEL %s"),
+    Row("replica_threads", BOTH_MYSQL, (8, 0, 22), FOREVER, "{verb} REPLICA {threads}FOR CHANNEL %s"),
+    # The counter of temporary tables that live in the applier.
+    Row("replica_temporary_tables", (MARIADB,), ANY, FOREVER, "Slave_open_temp_tables"),
+    Row("replica_temporary_tables", BOTH_MYSQL, ANY, (8, 0, 26), "Slave_open_temp_tables"),
+    Row("replica_temporary_tables", BOTH_MYSQL, (8, 0, 26), FOREVER, "Replica_open_temp_tables"),
+    # The option that keeps a server from replicating by itself when it starts.
+    Row("hold_option", (MARIADB,), ANY, FOREVER, "skip_slave_start"),
+    Row("hold_option", BOTH_MYSQL, ANY, (8, 0, 26), "skip_slave_start"),
+    Row("hold_option", BOTH_MYSQL, (8, 0, 26), FOREVER, "skip_replica_start"),
+    # Variables that bar clients from writing and that are often set while a server runs.
+    Row("read_only_variables", (MARIADB,), ANY, FOREVER, ("read_only",)),
+    Row("read_only_variables", BOTH_MYSQL, ANY, (5, 7, 8), ("read_only",)),
+    Row("read_only_variables", BOTH_MYSQL, (5, 7, 8), FOREVER, ("read_only", "super_read_only")),
+    # Files in which a server keeps what it knows of its sources, its passwords included; MySQL has them in tables.
+    Row(
+        "replica_files",
+        (MARIADB,),
+        ANY,
+        FOREVER,
+        ("{source}.info", "{source}-*.info", "{relay}.info", "{relay}-*.info", "multi-master.info"),
+    ),
+    Row("replica_files", BOTH_MYSQL, ANY, FOREVER, ()),
+    # Options of a private server, which has run as its directory, that keep it from what the real one has as a replica.
+    Row(
+        "replica_apart",
+        (MARIADB,),
+        ANY,
+        FOREVER,
+        ("--relay-log={run}/relay", "--master-info-file={run}/master.info", "--relay-log-info-file={run}/relay-log.info"),
+    ),
+    Row(
+        "replica_apart",
+        BOTH_MYSQL,
+        ANY,
+        FOREVER,
+        ("--relay-log={run}/relay", "--relay-log-index={run}/relay.index", "--relay-log-recovery=OFF"),
+    ),
     Row("replicas_registered", (MARIADB,), ANY, FOREVER, "SHOW SLAVE HOSTS"),
     Row("replicas_registered", BOTH_MYSQL, ANY, (8, 0, 22), "SHOW SLAVE HOSTS"),
     Row("replicas_registered", BOTH_MYSQL, (8, 0, 22), FOREVER, "SHOW REPLICAS"),
@@ -342,7 +400,8 @@ ROWS = (
         {**MYSQL_CREATE_SESSION, "sql_generate_invisible_primary_key": 0, "restrict_fk_on_non_standard_key": 0},
     ),
     # What the server may hold that is not carried.
-    Row("hazards", (MARIADB,), ANY, FOREVER, ()),
+    Row("hazards", (MARIADB,), ANY, (10, 5), ()),
+    Row("hazards", (MARIADB,), (10, 5), FOREVER, MARIADB_HAZARDS),
     Row("hazards", BOTH_MYSQL, (8, 0, 24), (9, 2), (*MYSQL_HAZARDS, MYSQL_KEYRING_COMPONENT, MYSQL_READ_ONLY_SCHEMA)),
     Row(
         "hazards",

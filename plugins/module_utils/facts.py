@@ -14,6 +14,7 @@ from typing import Any
 
 from . import dictionary_facts, option_file, processes, tables
 from .block_device import storage
+from .channels import Channel, channels_of
 from .engines import Engine
 from .errors import InnodbError, StatementError
 from .instance import Instance
@@ -65,7 +66,7 @@ class ServerFacts:
     unreadable: dict[str, str] = field(default_factory=dict)
     history: list[str] = field(default_factory=list)
     orphans: list[str] = field(default_factory=list)
-    replica_channels: int = 0
+    channels: list[Channel] = field(default_factory=list)
     replicas: int = 0
     prepared_xa: int = 0
     long_transactions: list[str] = field(default_factory=list)
@@ -165,7 +166,7 @@ def read_server(session: Session, instance: Instance) -> ServerFacts:
         version_comment=variables.get("version_comment") or "",
         variables=variables,
         tables=found,
-        replica_channels=len(session.rows(engine.trait("replica_status"))),
+        channels=channels_of(session.rows(engine.trait("replica_status"))),
         replicas=len(session.rows("SELECT id FROM information_schema.processlist WHERE command LIKE 'Binlog Dump%%'")),
         prepared_xa=len(session.rows("XA RECOVER")),
         long_transactions=_long_transactions(session),

@@ -69,6 +69,8 @@ def make_plan(facts: Facts, target: int, paths: Paths, blockers: list[preflight.
     ]
     if facts.layout.binlog:
         notes.append(f"the binary log {facts.layout.binlog} goes on where it stops; the restore itself is not written to it")
+    for channel in facts.server.channels:
+        notes.append(f"{channel.title} stops at step fence and goes on from its position at step open; the step catch_up waits for it")
     if facts.server.replicas:
         notes.append(f"{facts.server.replicas} replicas lose their connection meanwhile and go on from their position")
     engine = facts.instance.engine
@@ -180,7 +182,7 @@ def migrate(context: Context, run: JournalRun) -> None:
 def after_failure(context: Context, run_id: str, step: str, error: InnodbError) -> InnodbError:
     """Roll back after a failed step, unless clients may be on the new server already; the error with the state of the host."""
     run = context.work.journal.run(run_id)
-    if step == "finish" or (step == "open" and context.instance.running()):
+    if step in ("catch_up", "finish") or (step == "open" and context.instance.running()):
         return error.with_state(
             f"The new server with {label(context.target)} pages runs and holds all data; the old directory is kept.",
             "Correct the cause and run migrate again, which finishes, or run the playbook rollback",

@@ -51,6 +51,7 @@ class Options:
     dump_keep: bool = False
     stop_timeout: float = 600
     start_timeout: float = 900
+    catch_up_timeout: float = 3600
     progress_file: str | None = None
     strategy: str = AUTO
     live: LiveOptions = LiveOptions()
@@ -244,6 +245,7 @@ def make_context(run: Run, options: Options, situation: Situation, journal_run: 
         start_timeout=options.start_timeout,
         strategy=known["strategy"] if known else strategy(options),
         live=options.live,
+        catch_up_timeout=options.catch_up_timeout,
     )
 
 

@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from .census import Difference
+from .channels import trouble
 from .errors import InnodbError
 from .facts import Facts
 from .option_file import Setting
@@ -155,15 +156,22 @@ def _activity(facts: Facts, request: Request) -> Iterable[Blocker]:
         )
     for text in server.long_transactions:
         yield Blocker("long_transaction", text, f"A transaction is open for long: {text}", "Let it end, or end it")
-    if server.replica_channels:
-        yield Blocker(
-            "replica",
-            facts.instance.name,
-            "The server is a replica; its position would not be carried by this strategy",
-            "Migrate it after RESET SLAVE ALL and set it up again, or wait for the support of replicas",
-        )
+    for channel in server.channels:
+        reason = trouble(channel)
+        if reason:
+            yield Blocker(
+                f"replica {channel.name or 'default'}",
+                channel.title,
+                f"{channel.title} does not work, so it could not be proven that it goes on afterwards: {reason}",
+                "Repair it, or stop it and empty its error (RESET SLAVE) if it is not to replicate",
+            )
     if server.variables.get("wsrep_on") == "ON":
-        yield Blocker("galera", facts.instance.name, "The server is a node of a Galera cluster", "Clusters are not supported yet")
+        yield Blocker(
+            "galera",
+            facts.instance.name,
+            "The server is a node of a Galera cluster, and no state transfer of files works between nodes of different page sizes",
+            "Clusters are not supported yet: move the data to a new cluster of the other page size, by a dump or by replication",
+        )
 
 
 def _layout(facts: Facts, request: Request) -> Iterable[Blocker]:

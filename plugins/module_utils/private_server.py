@@ -55,6 +55,7 @@ class PrivateServer:
             f"--pid-file={os.path.join(self.run_dir, 'pid')}",
             f"--log-error={self.error_log}",
             f"--tmpdir={os.path.join(self.run_dir, 'tmp')}",
+            *(option.format(run=self.run_dir) for option in self.instance.engine.trait("replica_apart")),
             *self.options,
         ]
 

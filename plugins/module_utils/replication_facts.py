@@ -7,31 +7,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .channels import GROUP_CHANNELS, named, number
 from .facts import Limited, Omitted
 
-#: One property by the names that servers gave it over the years; the first that is there counts.
-NAMES = {
-    "channel": ("connection_name", "channel_name"),
-    "host": ("source_host", "master_host"),
-    "port": ("source_port", "master_port"),
-    "io": ("replica_io_running", "slave_io_running"),
-    "sql": ("replica_sql_running", "slave_sql_running"),
-    "lag": ("seconds_behind_source", "seconds_behind_master"),
-    "gtid": ("gtid_slave_pos", "gtid_io_pos", "executed_gtid_set"),
-    "error": ("last_io_error",),
-    "sql_error": ("last_sql_error",),
-}
 GALERA = ("cluster_size", "cluster_status", "local_state_comment", "ready", "provider_version", "cluster_state_uuid")
-GROUP_CHANNELS = ("group_replication_applier", "group_replication_recovery")
 ONLINE = ("ONLINE", "RECOVERING")
-
-
-def named(row: Mapping[str, Any], what: str) -> Any:
-    return next((row[name] for name in NAMES[what] if row.get(name) not in (None, "")), None)
-
-
-def number(value: Any) -> int | None:
-    return None if value in (None, "") else int(value)
 
 
 def upstream_of(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -9,10 +9,9 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from . import census, config_file, data_directory, digest, logical_dump, processes, steps
+from . import census, config_file, data_directory, digest, logical_dump, processes, replica_steps, steps
 from .binary_log import Position, read_changes
 from .errors import InnodbError
-from .instance import find_instance
 from .journal import BEGIN, END, ROLLED_BACK
 from .journal import Run as JournalRun
 from .layout import Paths
@@ -39,6 +38,7 @@ def roll_back(context: Context, run: JournalRun) -> None:
     if not run.stopped():
         context.instance.service.release(context.work.fence_file)
         remove_copies(context)
+        replica_steps.resume_untouched(context, run)
         data_directory.remove_build(paths)
         journal.record(run.id, ROLLBACK, END, status=ROLLED_BACK)
         return
@@ -131,9 +131,7 @@ def hide_kept(context: Context, run: JournalRun) -> None:
 
 def reopen_old(context: Context, run: JournalRun) -> None:
     """Start the old server and check that it is the one of before."""
-    context.instance.service.release(context.work.fence_file)
-    instance = find_instance(context.run, context.spec)
-    instance.start(context.start_timeout, run.facts.get("sockets") or ())
+    instance = replica_steps.start_service(context, context.work.journal.run(run.id), same_place=False)
     if instance.page_size_of_files() != context.before:
         raise InnodbError(f"the server's files have not {context.before} bytes per page", state="The old files are in their place.")
     with connect(instance.login(context.login)) as session:
@@ -213,8 +211,7 @@ def lost_writes(context: Context, run: JournalRun, discard_writes: bool) -> list
         if discard_writes:
             # The new server may be what is broken.
             return [f"not known, since the new server can't be read: {error}"]
-        context.instance.service.release(context.work.fence_file)
-        context.instance.start(context.start_timeout, context.work.journal.run(run.id).facts.get("sockets") or ())
+        replica_steps.start_service(context, context.work.journal.run(run.id), same_place=True)
         failure = error if isinstance(error, InnodbError) else InnodbError(f"the comparison failed: {type(error).__name__}: {error}")
         state = f"The server was stopped to compare it and runs again with {label(context.target)} pages; nothing else was changed"
         raise failure.with_state(state) from error

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Callable
 
-from . import census, config_file, data_directory, digest, logical_dump, logical_restore
+from . import census, config_file, data_directory, digest, logical_dump, logical_restore, replica_steps
 from . import manifest as manifests
 from .durable import sync_file_system
 from .errors import InnodbError
@@ -63,6 +63,7 @@ class Context:
     start_timeout: float = 900
     strategy: str = "dump_restore"
     live: LiveOptions = LiveOptions()
+    catch_up_timeout: float = 3600
     result: dict[str, Any] = field(default_factory=dict)
     done: set[str] = field(default_factory=set)
     successor: Any = None
@@ -107,6 +108,7 @@ def fence(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
 
 def shut_out(context: Context, run: JournalRun, step: str) -> None:
     """Guard and stop the server; the socket units to be started again with it are noted, those of an earlier attempt stay."""
+    replica_steps.pause(context, run, step)
     service = context.instance.service
     note_stop(context, run, step)
     service.guard(context.work.fence_file)
@@ -304,6 +306,7 @@ def exchange(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     moves = run.facts.get("moves")
     if moves is None:
         data_directory.put_back_binlog(context.layout, context.paths.build)
+        replica_steps.carry(context, run)
         moves = data_directory.swap_moves(context.paths)
         data_directory.require_clear(moves)
         for directory in (context.paths.build, *(entry.build for entry in context.paths.outside)):
@@ -354,9 +357,7 @@ def require_identity(variables: dict[str, Any], context: Context) -> None:
 def open_service(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     """Let the service start again, with everything it had, and clients with it."""
     del notes
-    context.instance.service.release(context.work.fence_file)
-    instance = find_instance(context.run, context.spec)
-    instance.start(context.start_timeout, run.facts.get("sockets") or ())
+    instance = replica_steps.start_service(context, run, same_place=True)
     with connect(instance.login(context.login)) as session:
         require_identity(session.variables("innodb_page_size", "datadir"), context)
 
@@ -395,6 +396,7 @@ STEPS: tuple[tuple[str, Callable[[Context, JournalRun, dict[str, Any]], None], s
     ("swap", swap, "set the old directory aside, put the new one in its place, write the option file"),
     ("trial", trial, "start the server in its place without network and check it"),
     ("open", open_service, "start the service"),
+    ("catch_up", replica_steps.catch_up, "wait until a replica has caught up with its sources"),
     ("finish", finish, "remove the dump"),
 )
 

@@ -109,6 +109,10 @@ options:
     description: How many seconds the server may take to start.
     type: int
     default: 900
+  catch_up_timeout:
+    description: How many seconds a replica may take, once it is open again, to catch up with its sources.
+    type: int
+    default: 3600
   discard_writes:
     description: Whether a rollback may give up what clients wrote since the migration.
     type: bool
@@ -316,6 +320,7 @@ def argument_spec() -> dict:
         "dump_keep": {"type": "bool", "default": False},
         "stop_timeout": {"type": "int", "default": 600},
         "start_timeout": {"type": "int", "default": 900},
+        "catch_up_timeout": {"type": "int", "default": 3600},
         "discard_writes": {"type": "bool", "default": False},
         "retention_days": {"type": "float", "default": 7.0},
         "retire_confirm": {"type": "path"},
@@ -338,6 +343,7 @@ def read_options(params: dict) -> operations.Options:
         dump_keep=params["dump_keep"],
         stop_timeout=params["stop_timeout"],
         start_timeout=params["start_timeout"],
+        catch_up_timeout=params["catch_up_timeout"],
         progress_file=params["progress_file"],
         strategy=params["strategy"],
         live=read_live_options(params["live"]),

@@ -21,7 +21,7 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.preflight import 
 from ansible_collections.pagesmith.innodb.plugins.module_utils.service import OwnProcess
 from ansible_collections.pagesmith.innodb.plugins.module_utils.tables import Table
 
-NAMES = ["build", "fence", "dump", "restore", "compare", "swap", "trial", "open", "finish"]
+NAMES = ["build", "fence", "dump", "restore", "compare", "swap", "trial", "open", "catch_up", "finish"]
 MOVES = [["/d", "/d.old"], ["/d.new", "/d"]]
 LAYOUT = Layout("/d", "/d", False)
 PATHS = plan_paths(LAYOUT, "16k-x")
@@ -62,8 +62,9 @@ def test_steps_are_those_of_the_documentation():
         pytest.param(run(5, "swap", moves=MOVES), True, NAMES[5:], id="in the renames"),
         pytest.param(run(5, "swap", moves=[]), False, NAMES[5:], id="in renames of nothing"),
         pytest.param(run(6, "trial", moves=MOVES), False, NAMES[6:], id="in the trial"),
-        pytest.param(run(8, "finish", moves=MOVES), False, NAMES[8:], id="finishing"),
-        pytest.param(run(9, moves=MOVES), False, [], id="all done but the last note"),
+        pytest.param(run(8, "finish", moves=MOVES), False, NAMES[8:], id="following"),
+        pytest.param(run(9, moves=MOVES), False, ["finish"], id="followed"),
+        pytest.param(run(10, moves=MOVES), False, [], id="all done but the last note"),
     ],
 )
 def test_steps_left(found, dump_valid, left):

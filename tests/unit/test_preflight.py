@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils.census import Difference
+from ansible_collections.pagesmith.innodb.plugins.module_utils.channels import channels_of
 from ansible_collections.pagesmith.innodb.plugins.module_utils.engines import Engine
 from ansible_collections.pagesmith.innodb.plugins.module_utils.facts import Facts, ServerFacts
 from ansible_collections.pagesmith.innodb.plugins.module_utils.instance import Instance
@@ -30,6 +31,8 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.service import Ow
 from ansible_collections.pagesmith.innodb.plugins.module_utils.tables import Table
 
 DATADIR = "/var/lib/mysql"
+REPLICATES = {"connection_name": "", "master_host": "db1", "master_port": "3306", "slave_io_running": "Yes", "slave_sql_running": "Yes"}
+BROKEN = {"connection_name": "west", "slave_io_running": "Connecting", "last_io_error": "Access denied"}
 GIB = 1 << 30
 VARIABLES = {
     "innodb_page_size": "16384",
@@ -108,7 +111,8 @@ def test_nothing_stands_against_an_ordinary_server():
         pytest.param(facts(server(all_privileges=False)), ["privileges"], id="privileges"),
         pytest.param(facts(server(prepared_xa=2)), ["prepared_xa"], id="prepared XA"),
         pytest.param(facts(server(long_transactions=["a", "b"])), ["long_transaction"] * 2, id="long transactions"),
-        pytest.param(facts(server(replica_channels=1)), ["replica"], id="replica"),
+        pytest.param(facts(server(channels=channels_of([REPLICATES]))), [], id="replica"),
+        pytest.param(facts(server(channels=channels_of([{**REPLICATES, **BROKEN}]))), ["replica west"], id="broken replica"),
         pytest.param(facts(server({"wsrep_on": "ON"})), ["galera"], id="Galera"),
         pytest.param(facts(server({"wsrep_on": "OFF"}, replicas=3)), [], id="a source with replicas"),
         pytest.param(facts(layout=layout(symbolic_links=["/l"])), ["symbolic_link"], id="symbolic link"),
