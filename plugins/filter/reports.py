@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import os
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -131,6 +132,21 @@ def drift(facts: dict[str, Any], wanted: str | int, retention_days: float, now: 
     return found
 
 
+def drift_table(host_variables: Mapping[str, Mapping[str, Any]], hosts: Sequence[str]) -> list[str]:
+    """One line for each host, or for each of its differences: host, page size, what differs. From the variables of the role's verify."""
+    rows = []
+    for host in hosts:
+        variables = host_variables.get(host, {})
+        drift_found = variables.get("migrate_drift")
+        size = (variables.get("migrate_facts") or {}).get("page_size")
+        if drift_found is None:
+            drift_found = ["It could not be looked at."]
+        rows += [(host, str(size or "-"), text) for text in drift_found or ["-"]]
+    rows = [("host", "page size", "drift"), *rows]
+    widths = [max(len(row[column]) for row in rows) for column in (0, 1)]
+    return [f"{host:<{widths[0]}}  {size:>{widths[1]}}  {text}" for host, size, text in rows]
+
+
 class FilterModule:
     """The filters of this file."""
 
@@ -139,6 +155,7 @@ class FilterModule:
             "migration_report": migration_report,
             "migration_summary": migration_summary,
             "drift": drift,
+            "drift_table": drift_table,
             "assessment": assessment,
             "earlier_benchmark": earlier_benchmark,
         }

@@ -24,6 +24,8 @@ NAMES = {
     "read_file": ("source_log_file", "master_log_file"),
     "read_position": ("read_source_log_pos", "read_master_log_pos"),
     "delay": ("sql_delay",),
+    "server_id": ("source_server_id", "master_server_id"),
+    "server_uuid": ("source_uuid", "master_uuid"),
 }
 GROUP_CHANNELS = ("group_replication_applier", "group_replication_recovery")
 LAG_SECONDS = 1

@@ -37,13 +37,6 @@ def find_blockers(facts: Facts, strategy: str) -> list[Blocker]:
 
 def _binary_log(facts: Facts) -> Iterable[Blocker]:
     variables = facts.server.variables
-    for channel in facts.server.channels:
-        yield Blocker(
-            f"live replica {channel.name or 'default'}",
-            channel.title,
-            f"The server is a replica ({channel.title}), and the successor can't follow both it and its source",
-            "Choose innodb_strategy=dump_restore, with which a replica keeps its position",
-        )
     if variables.get("log_bin") != "ON" or not facts.layout.binlog:
         yield Blocker(
             "log_bin",
@@ -57,6 +50,16 @@ def _binary_log(facts: Facts) -> Iterable[Blocker]:
         if value is not None and value not in harmless:
             message, remedy = REASONS[name]
             yield Blocker(f"live {name}", name, message.format(value=value), f"{remedy}, {OTHERWISE}")
+
+
+def _replica(facts: Facts) -> Iterable[Blocker]:
+    for channel in facts.server.channels:
+        yield Blocker(
+            f"live replica {channel.name or 'default'}",
+            channel.title,
+            f"The server is a replica, and this strategy does not carry its position: {channel.title}",
+            "Choose innodb_strategy=dump_restore, with which a replica keeps its position",
+        )
 
 
 def _tables(facts: Facts) -> Iterable[Blocker]:

@@ -7,6 +7,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from .addresses import addresses_of
 from .channels import GROUP_CHANNELS, named, number
 from .facts import Limited, Omitted
 
@@ -25,6 +26,9 @@ def upstream_of(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
                 "channel": named(row, "channel") or "",
                 "host": named(row, "host"),
                 "port": number(named(row, "port")),
+                "addresses": addresses_of(named(row, "host")),
+                "server_id": number(named(row, "server_id")) or None,
+                "server_uuid": named(row, "server_uuid"),
                 "running": named(row, "io") == "Yes" and named(row, "sql") == "Yes",
                 "lag_seconds": number(named(row, "lag")),
                 "gtid": named(row, "gtid"),
@@ -100,6 +104,11 @@ def replication_facts(limited: Limited, omitted: Omitted, variables: Mapping[str
         "downstream": downstream,
         "log_bin": variables.get("log_bin") == "ON",
         "binlog_format": variables.get("binlog_format"),
+        "identity": {
+            "server_id": number(variables.get("server_id")),
+            "server_uuid": variables.get("server_uuid"),
+            "port": number(variables.get("port")),
+        },
         "gtid": {"mode": variables.get(mode), "position": variables.get(position) or None},
         "galera": galera,
         "group_replication": group,

@@ -148,6 +148,11 @@ group_suffix:
   description: The suffix of the option groups that belong to this instance alone.
   type: str
   returned: success
+addresses:
+  description: Addresses of the host.
+  type: list
+  elements: str
+  returned: success
 memory_bytes:
   description: Memory of the host, or of the control group it runs in.
   type: int
@@ -547,13 +552,18 @@ replication:
         - A primary has replicas that are registered or connected now.
       type: str
     upstream:
-      description: Channels, each with C(channel), C(host), C(port), C(running), C(lag_seconds), C(gtid) and C(error).
+      description:
+        - Channels, each with C(channel), C(running), C(lag_seconds), C(gtid) and C(error); of the source C(host), C(port), C(addresses)
+          of that host as this one resolves its name, C(server_id) and C(server_uuid).
       type: list
       elements: dict
     downstream:
       description: Replicas, each with C(host), C(port) and C(server_id), as far as they are known.
       type: list
       elements: dict
+    identity:
+      description: By what other servers know this one, C(server_id), C(server_uuid) (of MySQL) and C(port).
+      type: dict
     log_bin:
       description: Whether the binary log is written.
       type: bool
@@ -595,6 +605,7 @@ from typing import Any, Callable
 from ansible.module_utils.basic import AnsibleModule
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils import ansible_adapter
+from ansible_collections.pagesmith.innodb.plugins.module_utils.addresses import local_addresses
 from ansible_collections.pagesmith.innodb.plugins.module_utils.block_device import memory_bytes, numa_nodes, storage_of
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
 from ansible_collections.pagesmith.innodb.plugins.module_utils.facts import LOCK_WAIT, Limited, Omitted, require_own
@@ -655,6 +666,7 @@ def basic_facts(look: Look) -> dict:
         "socket": instance.socket,
         "error_log": instance.error_log,
         "group_suffix": instance.group_suffix or "",
+        "addresses": local_addresses(),
         "memory_bytes": memory_bytes(),
         "numa_nodes": numa_nodes(),
         "drop_in": drop_in_path(instance.options, instance.group_suffix),
@@ -720,6 +732,7 @@ def read_migration(look: Look) -> dict:
                 "page_size_before": run.facts.get("before"),
                 "page_size_after": run.facts.get("target"),
                 "kept": run.kept(),
+                "channels": run.facts.get("replication", {}).get("channels", []),
                 "ended": run.times.get("finish"),
             }
             for run in runs

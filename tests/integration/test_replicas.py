@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 from harness import PATIENCE, USER, Refused, Sandbox
 
-from ansible_collections.pagesmith.innodb.plugins.module_utils import replication, steps
+from ansible_collections.pagesmith.innodb.plugins.module_utils import replication, strategies
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
 
 PASSWORD = "Corr3ct-horse"
@@ -160,9 +160,8 @@ def test_a_failure_after_the_fence_lets_replication_go_on(chain: tuple[Sandbox, 
     def refuse(*_details: object) -> None:
         raise InnodbError("the replica has another position", state="")
 
-    monkeypatch.setattr(steps, "compare", refuse)
-    monkeypatch.setattr(steps, "STEPS", tuple((name, refuse if name == "compare" else step, text) for name, step, text in steps.STEPS))
-    monkeypatch.setattr("ansible_collections.pagesmith.innodb.plugins.module_utils.migration.STEPS", steps.STEPS)
+    failing = tuple((name, refuse if name == "compare" else step, text) for name, step, text in strategies.STEPS[strategies.DUMP_RESTORE])
+    monkeypatch.setitem(strategies.STEPS, strategies.DUMP_RESTORE, failing)
     for each in (middle, last):
         files = sorted(path.name for path in each.include.iterdir())
         with pytest.raises(InnodbError, match="another position"):

@@ -7,7 +7,14 @@ from __future__ import annotations
 import pytest
 from ansible.errors import AnsibleFilterError
 
-from ansible_collections.pagesmith.innodb.plugins.filter.reports import FilterModule, assessment, drift, migration_report, migration_summary
+from ansible_collections.pagesmith.innodb.plugins.filter.reports import (
+    FilterModule,
+    assessment,
+    drift,
+    drift_table,
+    migration_report,
+    migration_summary,
+)
 
 DAY = 86400
 NOW = 100.0 * DAY
@@ -79,7 +86,8 @@ def test_report_of_what_came_to_nothing(result):
 
 
 def test_filters():
-    assert set(FilterModule().filters()) == {"migration_report", "migration_summary", "drift", "assessment", "earlier_benchmark"}
+    names = {"migration_report", "migration_summary", "drift", "drift_table", "assessment", "earlier_benchmark"}
+    assert set(FilterModule().filters()) == names
 
 
 @pytest.mark.parametrize(
@@ -112,3 +120,19 @@ def test_assessment_has_what_the_modules_said_and_nothing_of_ansible():
 def test_assessment_that_failed_has_the_error_and_what_was_found_before():
     report = assessment("db1", facts={"engine": "mariadb"}, rehearsal={"failed": True, "msg": "no space"}, error="no space")
     assert (report["facts"], report["error"], "rehearsal" in report) == ({"engine": "mariadb"}, "no space", False)
+
+
+def test_a_line_for_each_host_and_each_difference():
+    variables = {
+        "db1": {"migrate_facts": {"page_size": 8192}, "migrate_drift": []},
+        "database2": {"migrate_facts": {"page_size": 16384}, "migrate_drift": ["The size is wrong.", "The run 8k is unfinished."]},
+        "db3": {},
+    }
+    assert drift_table(variables, ["db1", "database2", "db3", "gone"]) == [
+        "host       page size  drift",
+        "db1             8192  -",
+        "database2      16384  The size is wrong.",
+        "database2      16384  The run 8k is unfinished.",
+        "db3                -  It could not be looked at.",
+        "gone               -  It could not be looked at.",
+    ]
