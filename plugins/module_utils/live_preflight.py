@@ -92,4 +92,4 @@ def _places(facts: Facts) -> Iterable[Blocker]:
         )
 
 
-CHECKS = {DUMP_RESTORE: (), SIDE_BY_SIDE: (_places,), LIVE: (_binary_log, _tables, _places)}
+CHECKS = {DUMP_RESTORE: (), SIDE_BY_SIDE: (_replica, _places), LIVE: (_replica, _binary_log, _tables, _places)}
