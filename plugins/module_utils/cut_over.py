@@ -65,8 +65,7 @@ def get_ready(context: Context) -> None:
     """Come as near as can be without holding anything; what changed definitions since the proof needs another one."""
     follower: Follower = context.successor.follower
     with source_session(context) as source:
-        if source.rows("XA RECOVER"):
-            raise NotNow("a prepared XA transaction waits for its outcome", state="", remedy=XA_REMEDY)
+        require_no_xa(source)
         long = int(source.value(LONG_WRITERS.format(seconds=int(context.live.outage_seconds))))
         if long:
             raise NotNow(f"{long} transactions have changed rows and are open for long", state="", remedy="Let them end, and run again")
@@ -77,6 +76,12 @@ def get_ready(context: Context) -> None:
         context.successor.proof = prove(context, follower)
         with source_session(context) as source:
             catch_up(context, follower, source)
+
+
+def require_no_xa(session: Session) -> None:
+    """NotNow while a prepared transaction waits for its outcome, which the successor could not be given."""
+    if session.rows("XA RECOVER"):
+        raise NotNow("a prepared XA transaction waits for its outcome", state="", remedy=XA_REMEDY)
 
 
 def read_on(context: Context) -> Changes:
@@ -93,6 +98,7 @@ def stop_old(context: Context, run: JournalRun) -> Parts:
         parts = Parts(context.live.outage_seconds)
         take_lock(control, context.live.lock_seconds)
         parts.mark("fence")
+        require_no_xa(control)
         position = current_position(control, context.instance.engine)
         if not follower.wait_applied(position, parts.left()):
             raise NotNow("the successor did not apply the last changes in time", state="", remedy="Raise innodb_live.outage_seconds")

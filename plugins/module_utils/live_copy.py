@@ -20,7 +20,7 @@ from .live_options import Throttle
 from .manifest import Manifest
 from .session import Session, connect
 from .source_snapshot import SourceSnapshot, definitions_wait
-from .steps import Context
+from .steps import XA_REMEDY, Context
 from .tables import SYSTEM_SCHEMA, Table, read_plugins, read_tables
 
 ATTEMPTS = 5
@@ -100,8 +100,11 @@ class Copy:
     def __enter__(self) -> Copy:
         try:
             self.snapshot.__enter__()
+            if self.control.rows("XA RECOVER"):
+                # What was prepared before the copy could not be committed in the successor.
+                raise CopyInterrupted("a prepared XA transaction waits for its outcome", state="", remedy=XA_REMEDY)
         except BaseException:
-            self.control.close()
+            self.__exit__()
             raise
         return self
 

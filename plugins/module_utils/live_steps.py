@@ -20,7 +20,7 @@ from .following import Follower, current_position
 from .journal import Run as JournalRun
 from .live_copy import Copy, CopyInterrupted, compared_tables, read_objects_of, source_session, steady
 from .session import Login
-from .source_snapshot import SourceSnapshot, sequence_states
+from .source_snapshot import LockTimeout, SourceSnapshot, sequence_states
 from .steps import Context, exchange_directory, load_into, load_options
 from .successor import Successor, open_successor
 from .tables import Table
@@ -161,35 +161,40 @@ def prove(context: Context, follower: Follower) -> Proof:
 
     The successor stops applying just there; the sessions to the running server see its state there.
     """
-    engine = context.instance.engine
     for attempt in range(1, ATTEMPTS + 1):
-        follower.require_running()
-        follower.pause()
-        with source_session(context) as control:
-            before = read_objects_of(control, engine)
-            with SourceSnapshot(
-                lambda: source_session(context), engine, context.workers, context.live.lock_seconds, before.tables
-            ) as snapshot:
-                follower.apply_until(snapshot.position, UNTIL_SECONDS)
-                enable_events(follower.session, control, engine)
-                found = read_objects_of(follower.session, engine)
-                again = read_objects_of(control, engine)
-                if census.compare(steady(before.census), steady(again.census)):
-                    follower.resume()
-                    if attempt == ATTEMPTS:
-                        raise CopyInterrupted(
-                            "definitions change again and again, so both servers can't be compared",
-                            state="",
-                            remedy="Run again when no definitions are changed",
-                        )
-                    time.sleep(PAUSE_SECONDS * attempt)
-                    continue
-                states = sequence_states(follower.session, found.tables)
-                require_equal(context, census.compare(steady(before.census, snapshot.sequences), steady(found.census, states)), "census")
-                proof = compare_rows(context, snapshot, before.tables)
-        follower.resume()
-        return proof
-    raise AssertionError("unreachable")
+        try:
+            follower.require_running()
+            follower.pause()
+            proof = prove_once(context, follower)
+            break
+        except (CopyInterrupted, LockTimeout) as error:
+            if attempt == ATTEMPTS:
+                raise
+            context.progress.say(f"comparison {attempt} was put off: {error.failed}")
+            time.sleep(PAUSE_SECONDS * attempt)
+        finally:
+            follower.resume()
+    return proof
+
+
+def prove_once(context: Context, follower: Follower) -> Proof:
+    """One attempt; the successor stands still before it and after it."""
+    engine = context.instance.engine
+    with source_session(context) as control:
+        before = read_objects_of(control, engine)
+        with SourceSnapshot(lambda: source_session(context), engine, context.workers, context.live.lock_seconds, before.tables) as snapshot:
+            follower.apply_until(snapshot.position, UNTIL_SECONDS)
+            enable_events(follower.session, control, engine)
+            found = read_objects_of(follower.session, engine)
+            again = read_objects_of(control, engine)
+            changed = census.compare(steady(before.census), steady(again.census))
+            if changed:
+                raise CopyInterrupted(
+                    f"{changed[0].object} was changed meanwhile", state="", remedy="Run again when no definitions are changed"
+                )
+            states = sequence_states(follower.session, found.tables)
+            require_equal(context, census.compare(steady(before.census, snapshot.sequences), steady(found.census, states)), "census")
+            return compare_rows(context, snapshot, before.tables)
 
 
 def enable_events(successor: Any, source: Any, engine: Any) -> None:
