@@ -68,8 +68,27 @@ FOLLOWING_ROWS = (
             "--innodb-flush-log-at-trx-commit=2",
         ),
     ),
+    # Where a successor keeps what it knows of its source until it follows no more: over its restarts, and apart from what is carried.
+    Row(
+        "successor_files",
+        (MARIADB,),
+        ANY,
+        FOREVER,
+        (
+            "--relay-log={build}/pagesmith-relay",
+            "--master-info-file={build}/pagesmith-master.info",
+            "--relay-log-info-file={build}/pagesmith-relay-log.info",
+        ),
+    ),
+    Row(
+        "successor_files",
+        BOTH_MYSQL,
+        ANY,
+        FOREVER,
+        ("--relay-log={build}/pagesmith-relay", "--relay-log-index={build}/pagesmith-relay.index"),
+    ),
     # An event that was made while a server followed is switched off there; a statement puts it back.
-    Row("enable_event", (MARIADB,), ANY, FOREVER, "UPDATE mysql.event SET status='ENABLED' WHERE db=%s AND name=%s"),
+    Row("enable_event", (MARIADB,), ANY, FOREVER, "UPDATE mysql.event SET status='ENABLED', created=created WHERE db=%s AND name=%s"),
     Row("enable_event", BOTH_MYSQL, ANY, FOREVER, None),
     # Tables of the system schema in which a server that follows keeps how far it is, and those that a server writes by itself.
     Row("follower_tables", (MARIADB,), ANY, FOREVER, ("gtid_slave_pos", "event")),

@@ -13,7 +13,7 @@ from . import census, dictionary_objects, digest, logical_dump
 from .binary_log import Position
 from .census import Census
 from .engines import Engine
-from .errors import InnodbError
+from .errors import InnodbError, StatementError
 from .facts import require_own
 from .following import current_position
 from .live_options import Throttle
@@ -23,9 +23,10 @@ from .source_snapshot import SourceSnapshot, definitions_wait
 from .steps import XA_REMEDY, Context
 from .tables import SYSTEM_SCHEMA, Table, read_plugins, read_tables
 
-ATTEMPTS = 5
 #: The counter of a table moves with every insert; it is compared when nothing moves any more.
 COUNTER = re.compile(r"(\n\) ENGINE=\S+) AUTO_INCREMENT=\d+")
+#: A table of the snapshot has another definition now, is gone, or is locked by who changes it.
+CHANGED_CODES = (1412, 1146, 1205)
 #: Schemas of the server's own, some of whose tables no snapshot covers. What is in them is read twice, or compared later.
 OWN_SCHEMAS = (SYSTEM_SCHEMA, "sys")
 #: What one server has of its own and another can't have while both run.
@@ -117,6 +118,19 @@ class Copy:
         return self.snapshot.position
 
     def dump(self) -> Manifest:
+        """Write everything to files; CopyInterrupted when a definition was changed under it."""
+        try:
+            return self._dump()
+        except StatementError as error:
+            if error.code not in CHANGED_CODES:
+                raise
+            raise CopyInterrupted(
+                f"a definition was changed while the copy was made: {error.reason}",
+                state="",
+                remedy="Run again when no definitions are changed",
+            ) from error
+
+    def _dump(self) -> Manifest:
         """Write all rows to files. What no snapshot covers is written first and must be the same afterwards."""
         context, tables = self.context, self.objects.tables
         partial = self.directory + logical_dump.PARTIAL_SUFFIX

@@ -18,7 +18,6 @@ from .socket_relay import SocketRelay
 from .steps import Context
 
 MEMORY_FILE = "/proc/meminfo"
-RELAY_LOG = "pagesmith-relay"
 #: Part of the memory that is free, or can be, which the successor's buffer pool may take beside the running server.
 MEMORY_SHARE = 0.5
 SERVER_IDS = (1 << 31, (1 << 32) - 2)
@@ -69,7 +68,7 @@ class Successor:
         return [
             *self.context.instance.engine.trait("follower_options"),
             f"--server-id={self.server_id}",
-            f"--relay-log={os.path.join(self.context.paths.build, RELAY_LOG)}",
+            *(option.format(build=self.context.paths.build) for option in self.context.instance.engine.trait("successor_files")),
             f"--innodb-buffer-pool-size={self.pool}",
         ]
 
