@@ -8,6 +8,7 @@ from dataclasses import replace
 
 import pytest
 
+from ansible_collections.pagesmith.innodb.plugins.module_utils import live_preflight
 from ansible_collections.pagesmith.innodb.plugins.module_utils.census import Difference
 from ansible_collections.pagesmith.innodb.plugins.module_utils.channels import channels_of
 from ansible_collections.pagesmith.innodb.plugins.module_utils.engines import Engine
@@ -231,3 +232,14 @@ def test_blockers_of_the_rehearsal():
     assert "innodb_allow_differences: ['table app.wide creation']" in refused.remedy
     assert changed.message == f"table app.t comes out with another row_format: Compressed x becomes {'y' * 197}..."
     assert set(changed.as_dict()) == {"id", "object", "message", "remedy"}
+
+
+@pytest.mark.parametrize("strategy", ["side_by_side", "live"])
+def test_strategies_with_a_successor_take_no_replica(strategy):
+    binlog = {"log_bin": "ON", "binlog_format": "ROW"}
+    plain = facts(server(binlog), layout=layout(binlog=f"{DATADIR}/binlog"))
+    replica = facts(server(binlog, channels=channels_of([REPLICATES])), layout=layout(binlog=f"{DATADIR}/binlog"))
+    assert live_preflight.find_blockers(plain, strategy) == []
+    (blocker,) = live_preflight.find_blockers(replica, strategy)
+    assert blocker.id == "live replica default" and "db1:3306" in blocker.message and "dump_restore" in blocker.remedy
+    assert live_preflight.find_blockers(replica, "dump_restore") == []
