@@ -8,6 +8,7 @@ import os
 from typing import TYPE_CHECKING, Any
 
 from . import config_file, replication
+from .durable import remove_file, write_file
 from .instance import Instance, find_instance
 from .journal import Run as JournalRun
 from .option_file import read_option_file
@@ -64,9 +65,11 @@ def start_service(context: Context, run: JournalRun, same_place: bool) -> Instan
     """
     state = run.facts.get(REPLICATION)
     path = run.facts.get("config_path") or context.config_path
-    lines = replication.hold_lines(context.instance.engine, context.instance.group_suffix, state) if state else ""
+    init_file = os.path.join(context.work.path, "init.sql")
+    lines = replication.hold_lines(context.instance.engine, context.instance.group_suffix, state, init_file) if state else ""
     content = replication.without_hold(read_option_file(path) if os.path.exists(path) else None, lines) if state else None
     if state:
+        write_init_file(context, init_file, state)
         config_file.put_content(path, replication.held(content, lines))
     context.instance.service.release(context.work.fence_file)
     instance = find_instance(context.run, context.spec)
@@ -77,8 +80,19 @@ def start_service(context: Context, run: JournalRun, same_place: bool) -> Instan
                 replication.require_places(session, instance.engine, state)
             replication.start(session, instance.engine, state)
         config_file.put_content(path, content)
+        remove_file(init_file)
         instance = find_instance(context.run, context.spec)
     return instance
+
+
+def write_init_file(context: Context, path: str, state: dict[str, Any]) -> None:
+    """Write what the held server runs first; its user may read it."""
+    own = context.instance.options.get("init_file")
+    # An attempt that was cut short left its own lines in the option file.
+    own = os.path.join(context.instance.datadir, own) if own and own != path else None
+    text = read_option_file(own) if own and os.path.isfile(own) else ""
+    write_file(path, replication.init_statements(text, state), 0o640)
+    os.chown(path, 0, context.instance.owner()[1])
 
 
 def catch_up(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:

@@ -19,10 +19,14 @@ from .data_directory import copy_file
 from .durable import sync_directory
 from .engines import Engine
 from .errors import InnodbError
-from .session import Session
+from .session import Session, table_name
 
 TEMPORARY_TABLES_SECONDS = 60.0
 POLL_SECONDS = 0.3
+MEMORY_TABLES = (
+    "SELECT table_schema, table_name FROM information_schema.tables WHERE engine='MEMORY'"
+    " AND table_schema NOT IN ('information_schema','performance_schema','sys') ORDER BY table_schema, table_name"
+)
 #: So many looks in a row must find a channel caught up: between two bursts an applier may be idle for a moment.
 LOOKS = 3
 HOLD_REASON = "# The replica waits for its migration, which takes these lines away again."
@@ -44,6 +48,7 @@ def read_state(session: Session, engine: Engine) -> dict[str, Any]:
     return {
         "channels": [channel.noted() for channel in found],
         "relay_log": variables.get("relay_log_basename"),
+        "memory_tables": [table_name(row["table_schema"], row["table_name"]) for row in session.rows(MEMORY_TABLES)],
         "read_only": [name for name in engine.trait("read_only_variables") if variables.get(name) == "ON"],
     }
 
@@ -134,10 +139,21 @@ def not_replicating(what: str) -> InnodbError:
     )
 
 
-def hold_lines(engine: Engine, suffix: str | None, state: Mapping[str, Any]) -> str:
+def hold_lines(engine: Engine, suffix: str | None, state: Mapping[str, Any], init_file: str) -> str:
     """Lines of an option file that keep a replica from replicating, and from taking writes that it did not take before; pure."""
     options = [engine.trait("hold_option"), *(f"{name} = ON" for name in state["read_only"])]
+    options += [f"init_file = {init_file}"] if state.get("memory_tables") else []
     return "\n".join(["", HOLD_REASON, f"[mysqld{suffix or ''}]", *options, ""])
+
+
+def init_statements(own: str, state: Mapping[str, Any]) -> str:
+    """What a held replica runs before any client gets to it, after the statements of its own init_file; pure.
+
+    At the first use of a MEMORY table after a start the server writes a TRUNCATE to its binary log. Of a replica that is a transaction
+    which its source has not, and with gtid_strict_mode the end of its replication. So the first use is one that is not logged.
+    """
+    lines = ["SET sql_log_bin=0;", *(f"SELECT 1 FROM {table} LIMIT 1;" for table in state.get("memory_tables", ()))]
+    return "\n".join([own.rstrip("\n"), *lines, ""]).lstrip("\n")
 
 
 def held(content: str | None, lines: str) -> str:

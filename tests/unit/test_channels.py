@@ -119,12 +119,20 @@ def test_statements(engine):
 @pytest.mark.parametrize("content", [None, "", "[mysqld]\ninnodb_page_size=8192\n"])
 @pytest.mark.parametrize("engine", ENGINES, ids=lambda engine: engine.name)
 def test_the_lines_that_hold_a_replica_leave_no_trace(engine, content):
-    lines = replication.hold_lines(engine, "-b", {"read_only": ["read_only"]})
+    lines = replication.hold_lines(engine, "-b", {"read_only": ["read_only"], "memory_tables": ["`a`.`b`"]}, "/w/init.sql")
+    assert "init_file = /w/init.sql" in lines
     assert "[mysqld-b]" in lines and "read_only = ON" in lines and engine.trait("hold_option") in lines
     held = replication.held(content, lines)
     assert held.startswith(content or "") and held.endswith(lines)
     assert replication.held(held, lines) == held
     assert replication.without_hold(held, lines) == (content or None)
+
+
+def test_the_first_use_of_a_memory_table_is_not_logged():
+    found = replication.init_statements("SET GLOBAL a=1;\n\n", {"memory_tables": ["`a`.`b`"]})
+    assert found == "SET GLOBAL a=1;\nSET sql_log_bin=0;\nSELECT 1 FROM `a`.`b` LIMIT 1;\n"
+    assert replication.init_statements("", {"memory_tables": []}) == "SET sql_log_bin=0;\n"
+    assert "init_file" not in replication.hold_lines(ENGINES[0], None, {"read_only": [], "memory_tables": []}, "/w/init.sql")
 
 
 def test_files_of_a_replica(tmp_path):
