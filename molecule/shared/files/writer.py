@@ -3,7 +3,7 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 """A client outside the fleet that inserts rows until it is told to end, and notes on its own disk each one that was acknowledged.
 
-Arguments: address of the primary, directory. It writes DIRECTORY/acknowledged, DIRECTORY/errors, and ends when DIRECTORY/stop is there.
+Arguments: address of the primary, directory. It writes DIRECTORY/acknowledged, DIRECTORY/errors, ends when DIRECTORY/stop is there, and then makes DIRECTORY/ended.
 """
 
 from __future__ import annotations
@@ -38,6 +38,7 @@ def write(host: str, directory: Path) -> None:
                 connection = None
                 time.sleep(0.2)
             time.sleep(PAUSE_SECONDS)
+    (directory / "ended").touch()
 
 
 if __name__ == "__main__":
