@@ -10,11 +10,12 @@ import threading
 import time
 from collections.abc import Iterator
 
-from .errors import InnodbError
+from .errors import InnodbError, StatementError
 from .session import Session
 from .steps import Context
 
 POLL_SECONDS = 0.005
+GONE_CODE = 1094  # a session that has ended by itself
 OTHERS = (
     "SELECT id FROM information_schema.processlist WHERE id<>CONNECTION_ID() AND user NOT IN ('system user','event_scheduler')"
     " AND command NOT LIKE 'Binlog Dump%%' AND command<>'Daemon'"
@@ -50,7 +51,11 @@ class Parts:
 def stop_held(context: Context, lock: Session) -> None:
     """Stop the server that a session holds still. All other sessions are ended first, so that none commits when the lock goes."""
     for row in lock.rows(OTHERS):
-        lock.execute(f"KILL {row['id']}")
+        try:
+            lock.execute(f"KILL {row['id']}")
+        except StatementError as error:
+            if error.code != GONE_CODE:
+                raise
     with released_once_deaf(context.instance.socket, lock):
         context.instance.stop(context.stop_timeout)
 
