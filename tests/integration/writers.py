@@ -75,8 +75,26 @@ class Ledger(threading.Thread):
                 time.sleep(PAUSE)
 
 
+class Storm(threading.Thread):
+    """Logs in and out without end, so that sessions come and go between any two looks at them."""
+
+    def __init__(self, server: Sandbox, end: threading.Event) -> None:
+        super().__init__(daemon=True)
+        self.server = server
+        self.end = end
+        self.acknowledged: list[int] = []
+
+    def run(self) -> None:
+        while not self.end.is_set():
+            try:
+                with self.server.connect():
+                    self.acknowledged.append(0)
+            except (pymysql.Error, OSError):
+                time.sleep(PAUSE)
+
+
 class Load:
-    """Writers and a ledger at work on a server."""
+    """Writers, a ledger and a storm of logins at work on a server."""
 
     def __init__(self, server: Sandbox, writers: int) -> None:
         server.sql(
@@ -89,24 +107,24 @@ class Load:
         self.end = threading.Event()
         self.writers = [Writer(server, number, self.end) for number in range(writers)]
         self.ledger = Ledger(server, self.end)
+        self.clients = [*self.writers, self.ledger, Storm(server, self.end)]
 
     def start(self) -> None:
-        for thread in (*self.writers, self.ledger):
-            thread.start()
+        for client in self.clients:
+            client.start()
 
     def wait_for_more(self) -> None:
         """Until every client has got an answer that it had not."""
-        clients = [*self.writers, self.ledger]
-        until_now = [len(client.acknowledged) for client in clients]
+        until_now = [len(client.acknowledged) for client in self.clients]
         deadline = time.monotonic() + 300
-        while any(len(client.acknowledged) <= count for client, count in zip(clients, until_now)):
+        while any(len(client.acknowledged) <= count for client, count in zip(self.clients, until_now)):
             assert time.monotonic() < deadline, "some client gets no answer any more"
             time.sleep(PAUSE)
 
     def stop(self) -> None:
         self.end.set()
-        for thread in (*self.writers, self.ledger):
-            thread.join()
+        for client in self.clients:
+            client.join()
 
     def check(self) -> None:
         """Everything acknowledged is there, once; the sum never was another; each balance is what the journal says."""
