@@ -7,13 +7,13 @@ from __future__ import annotations
 import math
 import os
 import time
-from collections import Counter, defaultdict
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, contextmanager
+from typing import Any
 
 from . import preflight, row_sample, size_prediction
-from .census import Census, Difference, read_definitions
+from .census import Difference
 from .durable import private_directory
 from .errors import InnodbError, StatementError, told_to_end
 from .instance import Instance
@@ -21,137 +21,32 @@ from .layout import Paths
 from .page_size import label
 from .preflight import MIB
 from .processes import Run
-from .rehearsal import ROWS, Remedy, Schema, Verdict, rehearse_with_rows
-from .remedies import BLOBS
+from .rehearsal import ROWS, Remedy, Verdict, rehearse_with_rows
+from .rehearsal_source import Source, listed, read_source
 from .row_sample import Sample, Wanted
+from .scratch import scratch_directory
 from .session import Login, Session, connect
-from .size_prediction import Measured, Prediction, SampleFigures, TableFigures, read_files
-from .tables import SYSTEM_SCHEMA, Table, read_plugins, read_tables
+from .size_prediction import Measured, Prediction, SampleFigures
+from .tables import SYSTEM_SCHEMA, Table
 from .work_directory import free_bytes
 
 #: Of so many of the largest tables, and so many of the widest ones, rows are sampled.
 LARGEST = 100
 WIDEST = 20
-#: Columns of text and of binary strings leave so many bytes in the page at most, whatever the row format.
-MOST_INSIDE_BYTES = 768
-OTHER_COLUMN_BYTES = 8
-LARGE_OBJECTS = (*BLOBS, "json", "geometry")
-ENCRYPTED = "`ENCRYPTED`=YES"
+#: In the definition of a table that is encrypted, by MariaDB and by MySQL.
+ENCRYPTED = ("`ENCRYPTED`=YES", "ENCRYPTION='Y'")
 SAMPLING_SECONDS = 120
 #: What a throw-away server needs, and how many times as large as a sample its tables may be.
 SERVER_BYTES = 512 * MIB
 SAMPLE_FACTOR = 4
 #: So many tables are told of one by one, the largest ones.
 TOLD_TABLES = 1000
-NEVER_CHECKED = (
-    "rows that were not sampled: a table that is accepted may still hold a row that fits no page",
-    "views, routines, triggers, events and accounts, which do not depend on the page size",
-)
-
-
-class Statistics(NamedTuple):
-    """What the server knows of a table without looking at its rows. width: bytes that a row may take in its page."""
-
-    rows: int
-    row_bytes: float
-    width: int
-    indexes: int
-    key: tuple[str, ...]
-
-
-@dataclass
-class Source:
-    """The running server: its schema, statistics of InnoDB's tables, their files with bytes, and what could not be read."""
-
-    page_size: int
-    schema: Schema
-    statistics: dict[str, Statistics]
-    files: dict[str, dict[str, int]]
-    encrypted: bool
-    notes: list[str] = field(default_factory=list)
-
-    def figures(self, table: Table) -> TableFigures:
-        files, known = self.files.get(table.title, {}), self.statistics[table.title]
-        parts = sum(1 for name in files if size_prediction.is_part(name))
-        large_objects = any(column.data_type in LARGE_OBJECTS for column in table.columns)
-        return TableFigures(sum(files.values()) or table.size_bytes, known.rows, known.indexes, max(parts, 1), large_objects)
-
-
-def read_source(session: Session, instance: Instance) -> Source:
-    """Look at the running server, without a scan of a table or a wait for a lock."""
-    row_sample.prepare_session(session)
-    variables = session.variables("datadir", "innodb_page_size", "innodb_encrypt_tables")
-    if os.path.realpath((variables["datadir"] or "").rstrip("/")) != os.path.realpath(instance.datadir):
-        raise InnodbError(
-            f"the server that answers works in {variables['datadir']}, but the instance that was found works in {instance.datadir}",
-            remedy="Say which instance is meant in innodb_instance, or which socket in innodb_login",
-        )
-    notes: list[str] = []
-    tables = read_tables(session, instance.engine)
-    census = _read_definitions(session, tables, notes)
-    tables = [table for table in tables if f"table {table.title}" in census]
-    known = [table for table in tables if table.kind in ("rows", "volatile") or table.sequence]
-    others = [table.title for table in tables if table not in known]
-    if others:
-        notes.append(f"tables of storage engines that keep their rows elsewhere: {_names(others)}")
-    return Source(
-        page_size=int(variables["innodb_page_size"] or 0),
-        schema=Schema(tables, read_plugins(session, instance.engine), census),
-        statistics=_read_statistics(session),
-        files=read_files(session),
-        encrypted=(variables.get("innodb_encrypt_tables") or "OFF") != "OFF",
-        notes=notes,
-    )
-
-
-def _read_definitions(session: Session, tables: list[Table], notes: list[str]) -> Census:
-    """Definitions of all tables that can be opened; of the others the server's reason."""
-    try:
-        return read_definitions(session, tables)
-    except StatementError as error:
-        if error.code == 0:
-            raise
-    census: Census = {}
-    for table in tables:
-        try:
-            census.update(read_definitions(session, [table]))
-        except StatementError as error:
-            if error.code == 0:
-                raise
-            notes.append(f"table {table.title}, which can't be read: {error.reason} (error {error.code})")
-    return census
-
-
-def _read_statistics(session: Session) -> dict[str, Statistics]:
-    keys, indexes = defaultdict(list), defaultdict(set)
-    unusable = set()
-    for row in session.rows(
-        "SELECT table_schema, table_name, index_name, column_name, sub_part, collation FROM information_schema.statistics"
-        " ORDER BY table_schema, table_name, index_name, seq_in_index"
-    ):
-        name = f"{row['table_schema']}.{row['table_name']}"
-        indexes[name].add(row["index_name"])
-        if row["index_name"] == "PRIMARY":
-            keys[name].append(row["column_name"])
-            if row["sub_part"] or row["collation"] != "A":
-                unusable.add(name)
-    widths = {
-        f"{row['table_schema']}.{row['table_name']}": int(row["width"])
-        for row in session.rows(
-            "SELECT table_schema, table_name,"
-            f" SUM(LEAST(COALESCE(character_octet_length, {OTHER_COLUMN_BYTES}), {MOST_INSIDE_BYTES})) width"
-            " FROM information_schema.columns GROUP BY table_schema, table_name"
-        )
-    }
-    found = {}
-    for row in session.rows(
-        "SELECT table_schema, table_name, table_rows, avg_row_length FROM information_schema.tables WHERE engine='InnoDB'"
-    ):
-        name = f"{row['table_schema']}.{row['table_name']}"
-        key = () if name in unusable else tuple(keys[name])
-        count = len(indexes[name]) + ("PRIMARY" not in indexes[name])
-        found[name] = Statistics(int(row["table_rows"] or 0), float(row["avg_row_length"] or 0), widths.get(name, 0), count, key)
-    return found
+NEVER_CHECKED = "rows that were not sampled: a table that is accepted may still hold a row that fits no page"
+#: Where views, routines, triggers and events lie in files, which are carried as they are, and in the dictionary, which is made anew.
+CARRIED = {
+    False: "views, routines, triggers, events and accounts, which do not depend on the page size",
+    True: "accounts, which do not depend on the page size",
+}
 
 
 def choose(source: Source, smallest: int) -> list[Wanted]:
@@ -162,10 +57,12 @@ def choose(source: Source, smallest: int) -> list[Wanted]:
         if table.kind == "rows" and table.engine.lower() == "innodb" and not table.sequence and table.schema != SYSTEM_SCHEMA
     ]
     closed = [
-        table for table in able if source.encrypted or "`ENCRYPTED`=YES" in source.schema.census[f"table {table.title}"]["definition"]
+        table
+        for table in able
+        if source.encrypted or any(mark in source.schema.census[f"table {table.title}"]["definition"] for mark in ENCRYPTED)
     ]
     if closed:
-        source.notes.append(f"rows of encrypted tables, which are not written to files: {_names(table.title for table in closed)}")
+        source.notes.append(f"rows of encrypted tables, which are not written to files: {listed(table.title for table in closed)}")
     able = [table for table in able if table not in closed and table.carried_columns()]
     largest = sorted(able, key=lambda table: -table.size_bytes)[:LARGEST]
     wide = [table for table in able if source.statistics[table.title].width > smallest / 2]
@@ -213,7 +110,7 @@ def take_samples(
             continue
         samples += [sample] if sample.rows or sample.whole else []
     if late:
-        source.notes.append(f"rows of tables that were not reached in {SAMPLING_SECONDS} s: {_names(late)}")
+        source.notes.append(f"rows of tables that were not reached in {SAMPLING_SECONDS} s: {listed(late)}")
     return samples
 
 
@@ -222,13 +119,34 @@ def rehearse_candidates(
 ) -> dict[str, Any]:
     """The result of the module: what the real server says of each page size. directory is a scratch directory with enough space."""
     sample_bytes = _affordable(directory, sample_bytes)
-    with connect(instance.login(login)) as session:
-        source = read_source(session, instance)
-        samples = []
-        if sample_bytes:
-            samples = take_samples(session, instance, source, choose(source, min(sizes)), sample_bytes, os.path.join(directory, "sample"))
-        else:
-            source.notes.append("rows: none were asked for, or there is no space for them")
+    with ExitStack() as stack:
+        with connect(instance.login(login)) as session:
+            source = read_source(session, instance)
+            samples = []
+            if sample_bytes:
+                place = stack.enter_context(_sample_directory(session, directory))
+                sample_bytes = min(sample_bytes, free_bytes(place) // 2)
+                samples = take_samples(session, instance, source, choose(source, min(sizes)), sample_bytes, place)
+            else:
+                source.notes.append("rows: none were asked for, or there is no space for them")
+        return _rehearse_all(run, instance, paths, sizes, directory, source, samples)
+
+
+@contextmanager
+def _sample_directory(session: Session, directory: str) -> Iterator[str]:
+    """Where samples lie: below directory, or in the only one to which the running server writes."""
+    allowed = row_sample.allowed_directory(session)
+    if allowed is None or f"{os.path.realpath(directory)}/".startswith(f"{os.path.realpath(allowed)}/"):
+        yield os.path.join(directory, "sample")
+        return
+    with scratch_directory(allowed.rstrip("/")) as place:
+        yield os.path.join(place, "sample")
+
+
+def _rehearse_all(
+    run: Run, instance: Instance, paths: Paths, sizes: Sequence[int], directory: str, source: Source, samples: list[Sample]
+) -> dict[str, Any]:
+    """The verdict of a server of each page size, one after the other, and of the present one where that measures samples."""
     verdicts: dict[int, Verdict] = {}
     failures: dict[int, InnodbError] = {}
     seconds: dict[int, float] = {}
@@ -249,7 +167,11 @@ def rehearse_candidates(
     for size in sizes:
         results[str(size)]["seconds"] = seconds[size]
         source.notes += [f"at {label(size)}: {note}" for note in verdicts[size].notes] if size in verdicts else []
-    return {"page_sizes": results, "checked": _checked(source, samples, verdicts, sizes), "not_checked": [*source.notes, *NEVER_CHECKED]}
+    return {
+        "page_sizes": results,
+        "checked": _checked(source, samples, verdicts, sizes),
+        "not_checked": [*source.notes, NEVER_CHECKED, CARRIED[instance.engine.trait("definitions_in_dictionary")]],
+    }
 
 
 def _affordable(directory: str, sample_bytes: int) -> int:
@@ -371,14 +293,12 @@ def _checked(source: Source, samples: list[Sample], verdicts: dict[int, Verdict]
     tried = [label(size) for size in sizes if size in verdicts]
     schemas = sum(1 for name in source.schema.census if name.startswith("schema "))
     tables = Counter(table.schema == SYSTEM_SCHEMA for table in source.schema.tables)
+    others = Counter(name.partition(" ")[0] for name in source.schema.census if not name.startswith(("table ", "schema ")))
     texts = [f"the definitions of {tables[False]} tables in {schemas} schemas, by servers with pages of {', '.join(tried) or 'no size'}"]
+    if others:
+        texts.append(f"what else lies in the dictionary: {', '.join(f'{name} ({count})' for name, count in sorted(others.items()))}")
     if samples:
         rows, size = sum(sample.rows for sample in samples), sum(sample.size_bytes for sample in samples)
         whole = sum(1 for sample in samples if sample.whole)
         texts.append(f"{rows} rows ({size} bytes) of {len(samples)} tables, of which {whole} were read as a whole")
     return texts
-
-
-def _names(names: Iterable[str], shown: int = 10) -> str:
-    names = list(names)
-    return ", ".join(names[:shown]) + (f" and {len(names) - shown} more" if len(names) > shown else "")

@@ -352,6 +352,34 @@ ROWS = (
         "SELECT variable_name AS name, variable_source AS origin, variable_path AS path FROM performance_schema.variables_info",
     ),
     # The beginning of the names of the tables in which InnoDB shows its own dictionary.
+    # The tables of InnoDB, the names of their tablespaces by the number of the table, and the files; MariaDB spells names as in the file
+    # system, MySQL as in the dictionary.
+    Row(
+        "table_files",
+        (MARIADB,),
+        ANY,
+        FOREVER,
+        {
+            "owners": "SELECT table_schema, table_name, CAST(CONVERT(table_schema USING filename) AS BINARY) folder,"
+            " CAST(CONVERT(table_name USING filename) AS BINARY) stem FROM information_schema.tables WHERE engine='InnoDB'",
+            "names": "SELECT table_id, name FROM information_schema.innodb_sys_tables",
+            "files": "SELECT name, name AS path, file_size FROM information_schema.innodb_sys_tablespaces",
+        },
+    ),
+    Row(
+        "table_files",
+        BOTH_MYSQL,
+        (8, 0),
+        FOREVER,
+        {
+            "owners": "SELECT table_schema, table_name, table_schema folder, table_name stem FROM information_schema.tables"
+            " WHERE engine='InnoDB'",
+            "names": "SELECT t.table_id, s.name FROM information_schema.innodb_tables t JOIN information_schema.innodb_tablespaces s"
+            " ON s.space=t.space",
+            "files": "SELECT s.name, f.file_name AS path, s.file_size FROM information_schema.innodb_tablespaces s"
+            " JOIN information_schema.files f ON f.file_id=s.space WHERE s.space_type='Single'",
+        },
+    ),
     Row("dictionary_prefix", (MARIADB,), ANY, FOREVER, "innodb_sys_"),
     Row("dictionary_prefix", BOTH_MYSQL, ANY, (8, 0), "innodb_sys_"),
     Row("dictionary_prefix", BOTH_MYSQL, (8, 0), FOREVER, "innodb_"),

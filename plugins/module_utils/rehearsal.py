@@ -31,6 +31,8 @@ from .tables import Table, load_statement
 DIRECTORY_CLAUSE = re.compile(r" (?:DATA|INDEX) DIRECTORY\s*=?\s*'(?:[^'\\]|\\.|'')*'")
 ERROR_NUMBER = re.compile(r"\(error (\d+)\)")
 ROWS = "rows"
+#: The server's numbers for a table that does not exist, and for a view of one.
+MISSING_TABLE = (1146, 1356)
 
 
 class Remedy(NamedTuple):
@@ -55,11 +57,12 @@ class Verdict(NamedTuple):
 
 
 class Schema(NamedTuple):
-    """What is rehearsed: tables, plugins installed by statement, and the definitions."""
+    """What is rehearsed: tables, plugins installed by statement, the definitions, and how the other objects are made."""
 
     tables: list[Table]
     plugins: list[dict[str, Any]]
     census: Census
+    statements: Sequence[Statement] = ()
 
 
 def scratch_options(instance: Instance, size: int) -> list[str]:
@@ -144,17 +147,39 @@ def rehearse_with_rows(
     """As rehearse(), and then remedies are tried, samples of rows are loaded, and the files that they make are measured."""
     with scratch_data(run, instance, paths, size, directory) as scratch:
         with scratch_server(instance, scratch, size, directory) as server, server.session() as session:
-            refused = create_schema(session, instance.engine, schema.plugins, schema.tables, schema.census, (), in_place=False)
+            refused = create_schema(session, instance.engine, schema.plugins, schema.tables, schema.census, (), False, schema.statements)
             verdict = Verdict(refused + _changed(session, schema.tables, schema.census, refused), {}, {}, set(), [])
             for difference in refused:
+                if not difference.object.startswith("table "):
+                    continue
                 verdict.remedies[difference.id] = _try_remedies(session, schema, difference, size, None)
             prepare_load_session(session, instance.engine)
             for sample in samples:
                 _load_sample(session, schema, sample, size, verdict)
-            files = read_files(session)
+            # After the rows, as in a migration: triggers must not see them.
+            refused += _make_last(session, schema, verdict)
+            with server.session() as reader:
+                verdict.differences.extend(_changed_objects(reader, instance.engine, schema.census, refused))
+            files = read_files(session, instance.engine)
         for table, names in files.items():
             verdict.measured[table] = measure_all(os.path.join(scratch.build, f"{name}.ibd") for name in names)
         return verdict
+
+
+def _make_last(session: Session, schema: Schema, verdict: Verdict) -> list[Difference]:
+    """Make the objects that come after the tables, and return those that were refused.
+
+    Where a table is missing, so is what reads it: that is noted, and no difference of its own.
+    """
+    refused = make_objects(session, schema.statements, LAST, in_place=False)
+    missing = any(difference.aspect == "creation" and not verdict.remedies[difference.id].tried for difference in verdict.differences)
+    for difference in refused:
+        code = ERROR_NUMBER.search(difference.after)
+        if missing and code and int(code.group(1)) in MISSING_TABLE:
+            verdict.notes.append(f"{difference.object}, which reads a table that does not exist at this page size")
+        else:
+            verdict.differences.append(difference)
+    return refused
 
 
 def _try_remedies(session: Session, schema: Schema, difference: Difference, size: int, sample: Sample | None) -> Remedy:

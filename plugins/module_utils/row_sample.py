@@ -17,6 +17,7 @@ from dataclasses import dataclass, field
 from typing import Any, NamedTuple
 
 from . import processes
+from .engines import Engine
 from .errors import StatementError
 from .instance import Instance
 from .session import Session, quote
@@ -176,12 +177,19 @@ def why_not(session: Session, instance: Instance, directory: str) -> str | None:
     return None
 
 
-def prepare_session(session: Session) -> None:
+def prepare_session(session: Session, engine: Engine) -> None:
     """Limits for a session on the running server: it waits for nobody for long, and no statement takes long."""
-    session.execute(
-        f"SET SESSION max_statement_time={STATEMENT_SECONDS}, lock_wait_timeout={LOCK_WAIT_SECONDS},"
-        f" innodb_lock_wait_timeout={LOCK_WAIT_SECONDS}, tx_isolation='READ-COMMITTED'"
-    )
+    session.execute(f"SET SESSION lock_wait_timeout={LOCK_WAIT_SECONDS}, innodb_lock_wait_timeout={LOCK_WAIT_SECONDS}")
+    session.execute("SET SESSION TRANSACTION ISOLATION LEVEL READ COMMITTED")
+    limit = engine.trait("statement_limit")
+    if limit:
+        session.execute(limit.format(seconds=STATEMENT_SECONDS, milliseconds=STATEMENT_SECONDS * 1000))
+
+
+def allowed_directory(session: Session) -> str | None:
+    """The only directory to which the running server writes files, None when there is no such limit."""
+    allowed = session.variables("secure_file_priv").get("secure_file_priv")
+    return allowed if allowed and allowed != "NULL" and os.path.isdir(allowed) else None
 
 
 def take(session: Session, wanted: Wanted, path: str, budget_bytes: int) -> Sample:

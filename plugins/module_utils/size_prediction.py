@@ -16,6 +16,7 @@ import struct
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
+from .engines import Engine
 from .option_values import MIB
 from .session import Session
 from .tablespace import FULL_CRC32_MARKER, HEADER_BYTES, SPACE_FLAGS_OFFSET, page_size_of_flags
@@ -52,7 +53,7 @@ UNSAMPLED_ERROR = 0.3
 #: The two-sided 95 % point of the normal distribution.
 SURE = 1.96
 
-WORDS = re.compile(r".*/FTS_([0-9a-f]{16})_.*")
+WORDS = re.compile(r".*/(?:FTS|fts)_([0-9a-f]{16})_.*")
 
 
 class Measured(NamedTuple):
@@ -216,24 +217,19 @@ def predict_unsampled(
     return Prediction(predicted, math.ceil(error))
 
 
-def read_files(session: Session) -> dict[str, dict[str, int]]:
+def read_files(session: Session, engine: Engine) -> dict[str, dict[str, int]]:
     """Bytes of the files of InnoDB's tables: table, and in it the file's name below the data directory, without its suffix."""
+    queries = engine.trait("table_files")
     owners = {
         f"{_text(row['folder'])}/{_text(row['stem'])}": f"{row['table_schema']}.{row['table_name']}"
-        for row in session.rows(
-            "SELECT table_schema, table_name, CAST(CONVERT(table_schema USING filename) AS BINARY) folder,"
-            " CAST(CONVERT(table_name USING filename) AS BINARY) stem FROM information_schema.tables WHERE engine='InnoDB'"
-        )
+        for row in session.rows(queries["owners"])
     }
-    by_id = {
-        f"{int(row['table_id']):016x}": row["name"]
-        for row in session.rows("SELECT table_id, name FROM information_schema.innodb_sys_tables")
-    }
+    by_id = {f"{int(row['table_id']):016x}": row["name"] for row in session.rows(queries["names"])}
     files: dict[str, dict[str, int]] = {}
-    for row in session.rows("SELECT name, file_size FROM information_schema.innodb_sys_tablespaces"):
+    for row in session.rows(queries["files"]):
         owner = owners.get(owner_of_file(row["name"], by_id))
         if owner:
-            files.setdefault(owner, {})[row["name"]] = int(row["file_size"])
+            files.setdefault(owner, {})[row["path"].removeprefix("./").removesuffix(".ibd")] = int(row["file_size"])
     return files
 
 
@@ -243,7 +239,7 @@ def is_part(name: str) -> bool:
 
 
 def owner_of_file(name: str, by_id: dict[str, str]) -> str:
-    """The table, as the file system spells it, of a tablespace: of a partition, or of the words of a full-text index."""
+    """The table, as the tablespace's name spells it: of a partition, or of the words of a full-text index."""
     words = WORDS.fullmatch(name)
     if words:
         name = by_id.get(words.group(1), name)
@@ -251,4 +247,4 @@ def owner_of_file(name: str, by_id: dict[str, str]) -> str:
 
 
 def _text(value: bytes | str) -> str:
-    return value.decode("ascii") if isinstance(value, bytes) else value
+    return value.decode("utf-8") if isinstance(value, bytes) else value

@@ -258,8 +258,7 @@ def test_a_server_that_may_write_to_one_directory_only() -> None:
         server.start()
         server.sql(SHOP)
         result = rehearse(server, ["8k"])
-        assert verdict(result, "8k")["fits"] and verdict(result, "8k")["rows_sampled"] == 0
-        assert any(f"write to {path}" in text for text in result["not_checked"])
+        assert verdict(result, "8k")["fits"] and verdict(result, "8k")["rows_sampled"] == 2500
         assert verdict(rehearse(server, ["8k"], directory=str(path)), "8k")["rows_sampled"] == 2500
         assert list(path.iterdir()) == []
 
