@@ -39,8 +39,8 @@ options:
       - Where a directory for the throw-away servers is made. It must exist.
       - By default it is made beside the data directory, on the same file system, or in C(/var/tmp) where the data directory is a
         mount point.
-      - The running server must be able to write there, or no rows are sampled. Where C(secure_file_priv) names a directory,
-        name that one.
+      - The running server must be able to write there, or no rows are sampled. Where C(secure_file_priv) names the only directory
+        to which it writes, as on MySQL, the samples lie in a directory there meanwhile.
     type: path
 extends_documentation_fragment:
   - pagesmith.innodb.attributes
