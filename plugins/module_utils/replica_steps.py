@@ -79,10 +79,18 @@ def start_service(context: Context, run: JournalRun, same_place: bool) -> Instan
             if same_place:
                 replication.require_places(session, instance.engine, state)
             replication.start(session, instance.engine, state)
-        config_file.put_content(path, content)
+        put_as_read(path, content)
         remove_file(init_file)
         instance = find_instance(context.run, context.spec)
     return instance
+
+
+def put_as_read(path: str, content: str | None) -> None:
+    """Put the option file without its hold in place, with the time of the one that the server has read: no restart is pending."""
+    status = os.stat(path)
+    config_file.put_content(path, content)
+    if content is not None:
+        os.utime(path, ns=(status.st_atime_ns, status.st_mtime_ns))
 
 
 def write_init_file(context: Context, path: str, state: dict[str, Any]) -> None:

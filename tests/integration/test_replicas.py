@@ -112,7 +112,9 @@ def test_every_server_of_a_chain(chain: tuple[Sandbox, Sandbox, Sandbox]) -> Non
         result = each.migrate("8k")
         assert result["outcome"] == "migrated" and each.page_size() == 8192
         assert each.sql("SHOW GLOBAL VARIABLES LIKE 'gtid_binlog_pos'") == before
-        assert not (each.include / "zz-pagesmith.cnf").read_text().count("skip_slave_start")
+        option_file = each.include / "zz-pagesmith.cnf"
+        assert "skip_slave_start" not in option_file.read_text()
+        assert option_file.stat().st_mtime <= each.socket.stat().st_mtime, "no restart is pending"
         if each is not primary:
             # A replica must not write its own transaction at the first use of such a table.
             each.sql("SELECT * FROM shop.basket")
