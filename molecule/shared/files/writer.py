@@ -3,7 +3,8 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 """A client outside the fleet that inserts rows until it is told to end, and notes on its own disk each one that was acknowledged.
 
-Arguments: address of the primary, directory. It writes DIRECTORY/acknowledged, DIRECTORY/errors, ends when DIRECTORY/stop is there, and then makes DIRECTORY/ended.
+Arguments: address of the primary, directory. It writes DIRECTORY/acknowledged and DIRECTORY/errors, ends when DIRECTORY/stop is there,
+and then makes DIRECTORY/ended.
 """
 
 from __future__ import annotations
