@@ -254,7 +254,7 @@ def describe_candidate(size: int, facts: Any, rehearsal: Any, benchmark: Any, no
         "problems": look(tried, "problems"),
         "predicted_bytes": predicted,
         "predicted_error_bytes": error,
-        "growth": ratio(predicted, now["bytes"]),
+        "growth": growth_of(rehearsal, size, current, ratio(predicted, now["bytes"])),
         "needed_bytes": needed(predicted, 0, now["bytes"]),
         "needed_at_worst_bytes": needed(predicted, error, now["bytes"]),
         "read_amplification": read_amplification(size, current, now["rows_per_page_request"], now["row_bytes"]),
@@ -264,6 +264,16 @@ def describe_candidate(size: int, facts: Any, rehearsal: Any, benchmark: Any, no
         **near_limits(facts, size),
         "benchmark": benchmark_of(benchmark, size, current),
     }
+
+
+def growth_of(rehearsal: Any, size: int, current: int | None, otherwise: float | None) -> float | None:
+    """Size of the files with this page size in parts of those with the present one, both as the rehearsal predicts them for the same move.
+
+    The files of today, or the bytes that the server counts, are no measure: small tables have files of whole extents, and pages that
+    were filled by and by are half empty.
+    """
+    found = [number(look(rehearsal, "page_sizes", str(each), "predicted_bytes")) for each in (size, current)]
+    return otherwise if None in found else ratio(*found)
 
 
 def space_of(facts: Any, size: int, current: int | None, space: Mapping) -> Growth | None:

@@ -15,6 +15,7 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.page_size import 
 from ansible_collections.pagesmith.innodb.plugins.plugin_utils.decision import decide
 from ansible_collections.pagesmith.innodb.plugins.plugin_utils.policy import extend
 from ansible_collections.pagesmith.innodb.plugins.plugin_utils.policy_source import Source
+from ansible_collections.pagesmith.innodb.plugins.plugin_utils.situation import growth_of
 
 TODAY = datetime.date(2026, 11, 30)
 KEYS = {"recommended", "stay", "headline", "confidence", "evidence", "candidates", "reasons", "rule_errors"}
@@ -367,3 +368,11 @@ def test_an_entry_that_errs_hides_no_other():
     decision = decided({"settings": [{"n": 2}, {"n": "x"}, {"n": 3}]}, policy=extend(POLICY, Source("site", {"rules": [rule]})))
     assert [each["message"] for each in decision["candidates"]["8192"]["blockers"]] == ["2", "3"]
     assert [error["rule"] for error in decision["rule_errors"]] == ["big"]
+
+
+def test_growth_compares_what_the_rehearsal_predicts_with_what_it_predicts_for_the_present_size():
+    """Small tables have files of whole extents, whatever the server counts in them."""
+    rehearsal = {"page_sizes": {str(size): {"predicted_bytes": predicted} for size, predicted in ((16384, 8_000), (8192, 8_800))}}
+    assert growth_of(rehearsal, 8192, 16384, 80.0) == pytest.approx(1.1)
+    assert growth_of(rehearsal, 16384, 16384, 1.0) == 1
+    assert growth_of(rehearsal, 4096, 16384, 1.3) == 1.3
