@@ -117,14 +117,15 @@ class Follower:
             self.session.execute(self.statements["start_applier_until"].format(offset=position.offset), (position.file,))
         if not self.wait_applied(position, seconds, running=False):
             raise InnodbError(f"the successor did not come to {position.file}:{position.offset} within {seconds:.0f} s", state="")
-        deadline = time.monotonic() + seconds
-        while self.status().applier:
-            if time.monotonic() > deadline:
-                raise InnodbError("the successor did not stop at the position it was told", state="")
-            time.sleep(POLL_SECONDS)
+        # A server looks at the position it was told before the next event only, and there may be none for a long time.
+        self.pause()
         status = self.status()
-        if status.error:
-            raise InnodbError(f"the successor stopped following: {status.error}", state="")
+        if status.error or status.applied != position:
+            raise InnodbError(
+                f"the successor stopped at {status.applied.file}:{status.applied.offset} instead of {position.file}:{position.offset}:"
+                f" {status.error or 'no reason is given'}",
+                state="",
+            )
 
     def resume(self) -> None:
         self.session.execute(self.statements["start_applier"])
