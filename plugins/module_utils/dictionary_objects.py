@@ -161,6 +161,22 @@ def make_objects(session: Session, statements: Iterable[Statement], phase: str, 
     return []
 
 
+def make_events_again(session: Session, statements: Iterable[Statement]) -> None:
+    """Make events that replication switched off as their source has them; they keep everything but that."""
+    off = session.rows(
+        "SELECT event_schema, event_name FROM information_schema.events WHERE status IN ('REPLICA_SIDE_DISABLED','SLAVESIDE_DISABLED')"
+    )
+    for row in off:
+        schema, name = row["event_schema"], row["event_name"]
+        found = [statement for statement in statements if statement.object == f"event {schema}.{name}"]
+        # One that the source has no more goes when its statement is applied.
+        if found:
+            session.execute(f"DROP EVENT {table_name(schema, name)}")
+            refused = make_objects(session, found, LAST, True)
+            if refused:
+                raise InnodbError(f"{refused[0].object} was refused: {refused[0].after}", state="")
+
+
 def _make(session: Session, statement: Statement, in_place: bool, number: int) -> None:
     schema, collation = statement.schema, None
     if schema:

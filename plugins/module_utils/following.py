@@ -111,6 +111,10 @@ class Follower:
         """Stop applying, between two transactions; receiving goes on."""
         self.session.execute(self.statements["stop_applier"])
 
+    def stop_receiving(self) -> None:
+        """Let go of the source; what was received is applied."""
+        self.session.execute(self.statements["stop_receiver"])
+
     def apply_until(self, position: Position, seconds: float) -> None:
         """Apply what comes before a position, and stop there exactly."""
         if not reached(self.status().applied, position):

@@ -14,6 +14,7 @@ MARIADB_STATEMENTS = {
     "start_applier": "START SLAVE SQL_THREAD",
     "start_applier_until": "START SLAVE SQL_THREAD UNTIL MASTER_LOG_FILE=%s, MASTER_LOG_POS={offset}",
     "stop_applier": "STOP SLAVE SQL_THREAD",
+    "stop_receiver": "STOP SLAVE IO_THREAD",
     "stop": "STOP SLAVE",
     "forget": "RESET SLAVE ALL",
     "status": "SHOW SLAVE STATUS",
@@ -27,6 +28,7 @@ MYSQL_STATEMENTS = {
     "start_applier": "START REPLICA SQL_THREAD",
     "start_applier_until": "START REPLICA SQL_THREAD UNTIL SOURCE_LOG_FILE=%s, SOURCE_LOG_POS={offset}",
     "stop_applier": "STOP REPLICA SQL_THREAD",
+    "stop_receiver": "STOP REPLICA IO_THREAD",
     "stop": "STOP REPLICA",
     "forget": "RESET REPLICA ALL",
     "status": "SHOW REPLICA STATUS",
@@ -66,8 +68,17 @@ FOLLOWING_ROWS = (
             "--relay-log-recovery=0",
             "--relay-log-purge=1",
             "--innodb-flush-log-at-trx-commit=2",
+            "--replicate-same-server-id",
+            "--skip-log-replica-updates",
         ),
     ),
+    # Whether a server that shuts down waits for those who receive its binary log, and lets no commit slip in meanwhile.
+    Row("shutdown_waits_for_receivers", (MARIADB,), ANY, FOREVER, False),
+    Row("shutdown_waits_for_receivers", BOTH_MYSQL, ANY, FOREVER, True),
+    # Whether a server that follows has the server_id of its source: an event keeps the number of the server that made it, and only
+    # where events are rows of a table can it be another one.
+    Row("follower_keeps_server_id", (MARIADB,), ANY, FOREVER, False),
+    Row("follower_keeps_server_id", BOTH_MYSQL, ANY, FOREVER, True),
     # Where a successor keeps what it knows of its source until it follows no more: over its restarts, and apart from what is carried.
     Row(
         "successor_files",
@@ -87,7 +98,7 @@ FOLLOWING_ROWS = (
         FOREVER,
         ("--relay-log={build}/pagesmith-relay", "--relay-log-index={build}/pagesmith-relay.index"),
     ),
-    # An event that was made while a server followed is switched off there; a statement puts it back.
+    # An event that was made while a server followed is switched off there; a statement puts it back, or it is made again.
     Row("enable_event", (MARIADB,), ANY, FOREVER, "UPDATE mysql.event SET status='ENABLED', created=created WHERE db=%s AND name=%s"),
     Row("enable_event", BOTH_MYSQL, ANY, FOREVER, None),
     # Tables of the system schema in which a server that follows keeps how far it is, and those that a server writes by itself.

@@ -12,7 +12,7 @@ import time
 from dataclasses import dataclass, field
 from typing import Any
 
-from . import binary_log, census, digest, logical_dump, logical_restore
+from . import binary_log, census, dictionary_objects, digest, logical_dump, logical_restore
 from . import manifest as manifests
 from .binary_log import Changes, Position
 from .errors import InnodbError, StatementError
@@ -82,10 +82,9 @@ def copy_into(context: Context, directory: str) -> manifests.Manifest:
     logical_dump.prepare(directory, *context.instance.owner())
     with source_session(context) as session:
         try_outfile(session, directory)
-        pool = int(session.value("SELECT @@GLOBAL.innodb_buffer_pool_size"))
+        successor = open_successor(context, session)
         user, password = session.credentials()
         followed = session.value("SELECT @@GLOBAL.gtid_slave_pos") if context.instance.engine.trait("gtid_slave_pos") else ""
-    successor = open_successor(context, pool)
     successor.gtid_slave_pos = followed
     with Copy(context, directory) as copy:
         # The directory gets its name only when the dump is complete, and a server starts only with one that is there.
@@ -184,7 +183,8 @@ def prove_once(context: Context, follower: Follower) -> Proof:
         before = read_objects_of(control, engine)
         with SourceSnapshot(lambda: source_session(context), engine, context.workers, context.live.lock_seconds, before.tables) as snapshot:
             follower.apply_until(snapshot.position, UNTIL_SECONDS)
-            enable_events(follower.session, control, engine)
+            with context.successor.server.session() as session:
+                enable_events(session, control, engine)
             found = read_objects_of(follower.session, engine)
             again = read_objects_of(control, engine)
             changed = census.compare(steady(before.census), steady(again.census))
@@ -200,7 +200,9 @@ def prove_once(context: Context, follower: Follower) -> Proof:
 def enable_events(successor: Any, source: Any, engine: Any) -> None:
     """Events that are made or altered while a server follows are switched off there; those that are on in the source are on again."""
     statement = engine.trait("enable_event")
-    if statement:
+    if engine.trait("definitions_in_dictionary"):
+        dictionary_objects.make_events_again(successor, dictionary_objects.read_statements(source, engine))
+    elif statement:
         wanted = {(row["db"], row["name"]) for row in source.rows("SELECT db, name FROM mysql.event WHERE status='ENABLED'")}
         for row in successor.rows("SELECT db, name FROM mysql.event WHERE status='SLAVESIDE_DISABLED'"):
             if (row["db"], row["name"]) in wanted:

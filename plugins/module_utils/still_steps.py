@@ -44,7 +44,7 @@ def seed(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     logical_dump.prepare(directory, *context.instance.owner())
     lock = source_session(context)
     try_outfile(lock, directory)
-    successor = open_successor(context, int(lock.value("SELECT @@GLOBAL.innodb_buffer_pool_size")))
+    successor = open_successor(context, lock)
     successor.lock, successor.parts = lock, Parts(NO_LIMIT)
     take_lock(lock, context.live.lock_seconds)
     if lock.rows("XA RECOVER"):

@@ -37,10 +37,11 @@ def available_memory() -> int:
 class Successor:
     """What is open of it: the private server, the way to its source, the session that steers it. close() ends all of that."""
 
-    def __init__(self, context: Context, pool: int) -> None:
+    def __init__(self, context: Context, pool: int, source_id: int) -> None:
         self.context = context
         self.pool = pool
-        self.server_id = random.randint(*SERVER_IDS)
+        keeps = context.instance.engine.trait("follower_keeps_server_id")
+        self.server_id = source_id if keeps else random.randint(*SERVER_IDS)
         self.relay: SocketRelay | None = None
         self.server: PrivateServer | None = None
         self.steering: Session | None = None
@@ -64,7 +65,7 @@ class Successor:
         return self.relay
 
     def options(self) -> list[str]:
-        """Those of a server that follows. Its number is one that no option file has, since a server ignores events of its own number."""
+        """Those of a server that follows. Its number is one that no option file has, unless it is told not to ignore its own."""
         return [
             *self.context.instance.engine.trait("follower_options"),
             f"--server-id={self.server_id}",
@@ -106,8 +107,9 @@ class Successor:
         self.stop()
 
 
-def open_successor(context: Context, configured: int) -> Successor:
-    """The successor of this run; configured is the buffer pool of the running server in bytes."""
+def open_successor(context: Context, source: Session) -> Successor:
+    """The successor of this run, made after the running server of this session."""
     least = 2 * context.instance.engine.trait("minimum_pool_mib")[context.target] * MIB
-    context.successor = Successor(context, pool_bytes(configured, available_memory(), least))
+    pool, number = (int(source.value(f"SELECT @@GLOBAL.{name}")) for name in ("innodb_buffer_pool_size", "server_id"))
+    context.successor = Successor(context, pool_bytes(pool, available_memory(), least), number)
     return context.successor

@@ -1,10 +1,10 @@
 -- What mysqldump does not tell, or not in full, in a fixed order.
 SET NAMES utf8mb4;
 SET time_zone = '+00:00';
-SELECT @@server_uuid, @@max_connections, @@validate_password.length, @@gtid_executed, @@gtid_purged, @@log_bin_basename, @@server_id, @@datadir;
-SELECT schema_name, default_character_set_name, default_collation_name FROM information_schema.schemata ORDER BY 1;
+SELECT @@server_uuid, @@max_connections, @@validate_password.length, @@log_bin_basename, @@server_id, @@datadir;
+SELECT schema_name, default_character_set_name, default_collation_name FROM information_schema.schemata WHERE schema_name <> 'bed' ORDER BY 1;
 SELECT table_schema, table_name, table_type, engine, row_format, auto_increment, table_collation, create_options, table_comment
-    FROM information_schema.tables WHERE table_schema NOT IN ('information_schema', 'performance_schema') ORDER BY 1, 2;
+    FROM information_schema.tables WHERE table_schema NOT IN ('information_schema', 'performance_schema', 'bed') ORDER BY 1, 2;
 SELECT table_schema, table_name, column_name, ordinal_position, column_default, is_nullable, column_type, collation_name, column_key, extra,
     generation_expression, srs_id FROM information_schema.columns WHERE table_schema IN ('shop', 'odd sch`ema-é', 'mysql') ORDER BY 1, 2, 4;
 SELECT table_schema, table_name, index_name, seq_in_index, column_name, expression, is_visible, non_unique, collation, sub_part, index_type
@@ -24,8 +24,8 @@ SELECT * FROM information_schema.parameters WHERE specific_schema = 'shop' ORDER
 SELECT event_schema, event_name, definer, time_zone, event_definition, event_type, execute_at, interval_value, interval_field, sql_mode, starts,
     ends, status, on_completion, created, event_comment, originator, character_set_client, collation_connection, database_collation
     FROM information_schema.events ORDER BY 1, 2;
-SELECT name, space_type, zip_page_size, autoextend_size, encryption FROM information_schema.innodb_tablespaces WHERE name NOT LIKE '%/fts\_%' ORDER BY 1;
-SELECT path FROM information_schema.innodb_datafiles WHERE path NOT LIKE '%/fts\_%' ORDER BY 1;
+SELECT name, space_type, zip_page_size, autoextend_size, encryption FROM information_schema.innodb_tablespaces WHERE name NOT LIKE '%/fts\_%' AND name NOT LIKE 'bed/%' ORDER BY 1;
+SELECT path FROM information_schema.innodb_datafiles WHERE path NOT LIKE '%/fts\_%' AND path NOT LIKE './bed/%' ORDER BY 1;
 SELECT COUNT(*), SUM(CRC32(CONCAT_WS('|', srs_id, srs_name, organization, definition, description))) FROM information_schema.st_spatial_reference_systems;
 SELECT * FROM information_schema.st_spatial_reference_systems WHERE srs_id = 990001;
 SELECT schema_name, table_name, column_name, JSON_REMOVE(histogram, '$."last-updated"') FROM information_schema.column_statistics ORDER BY 1, 2, 3;
