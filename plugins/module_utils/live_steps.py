@@ -223,21 +223,24 @@ def compare_rows(context: Context, snapshot: SourceSnapshot, tables: list[Table]
     engine = context.instance.engine
     chosen = compared_tables(tables, engine)
     jobs = [Job(table, max(table.size_bytes, 1)) for table in chosen]
-    found: dict[str, dict[str, Any]] = {"old": {}, "new": {}}
     seconds = dict.fromkeys((table.title for table in chosen), 0.0)
-    context.progress.expect(2 * sum(job.size_bytes for job in jobs))
-    done = 0
-    for side, open_session in (("old", snapshot.session), ("new", context.successor.server.session)):
+    total = sum(job.size_bytes for job in jobs)
+    context.progress.expect(2 * total)
 
-        def work(session: Any, table: Table, digests: dict[str, Any] = found[side]) -> None:
+    def digests_of(open_session: Any, before: int) -> dict[str, Any]:
+        digests: dict[str, Any] = {}
+
+        def work(session: Any, table: Table) -> None:
             begun = time.monotonic()
             digests[f"table {table.title}"] = digest.digest(session, engine, table, context.digest_method)
             seconds[table.title] += time.monotonic() - begun
 
-        run_jobs(jobs, context.workers, open_session, work, lambda now, before=done: context.progress.report(before + now))
-        done += sum(job.size_bytes for job in jobs)
-    require_equal(context, digest.compare(found["old"], found["new"]), "digest")
-    rows = sum(value["rows"] for value in found["new"].values())
+        run_jobs(jobs, context.workers, open_session, work, lambda done: context.progress.report(before + done))
+        return digests
+
+    old, new = digests_of(snapshot.session, 0), digests_of(context.successor.server.session, total)
+    require_equal(context, digest.compare(old, new), "digest")
+    rows = sum(value["rows"] for value in new.values())
     context.progress.say(f"equal at {snapshot.position.file}:{snapshot.position.offset}: {len(chosen)} tables, {rows} rows")
     sequences = [table for table in tables if table.sequence]
     return Proof(snapshot.position, {table.title: table for table in chosen}, sequences, rows, seconds)

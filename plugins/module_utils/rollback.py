@@ -69,7 +69,7 @@ def roll_back(context: Context, run: JournalRun) -> None:
 
 def remove_copies(context: Context) -> None:
     """Remove what was dumped, complete or not."""
-    for directory in {context.work.dump, steps.exchange_directory(context)}:
+    for directory in dict.fromkeys((context.work.dump, steps.exchange_directory(context))):
         logical_dump.remove_dump(directory)
         logical_dump.remove_dump(directory + logical_dump.PARTIAL_SUFFIX)
 

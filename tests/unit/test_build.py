@@ -44,7 +44,7 @@ def installed(tmp_path_factory: pytest.TempPathFactory) -> Path:
             (source / name).write_bytes((ROOT / name).read_bytes())
     run(str(ANSIBLE / "ansible-galaxy"), "collection", "build", str(source), "--output-path", str(place))
     (archive,) = place.glob("pagesmith-innodb-*.tar.gz")
-    run(str(ANSIBLE / "ansible-galaxy"), "collection", "install", str(archive), "--offline", "--collections-path", str(place))
+    run(str(ANSIBLE / "ansible-galaxy"), "collection", "install", str(archive), "--force", "--offline", "--collections-path", str(place))
     return place / "ansible_collections" / "pagesmith" / "innodb"
 
 

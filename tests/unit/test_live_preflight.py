@@ -21,12 +21,12 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.tables import Tab
 MARIADB = Engine("mariadb", (10, 11, 19), "")
 MYSQL = Engine("mysql", (9, 7, 0), "")
 VARIABLES = {"log_bin": "ON", "binlog_format": "ROW", "secure_file_priv": "", "encrypt_binlog": "OFF"}
-TABLES = [
+TABLES = (
     Table("app", "t", "InnoDB", "rows"),
     Table("app", "s", "InnoDB", "rows", sequence=True),
     Table("mysql", "global_priv", "Aria", "rows"),
     Table("sys", "sys_config", "Aria", "rows"),
-]
+)
 
 
 def facts(
@@ -34,7 +34,7 @@ def facts(
 ) -> Facts:
     instance = Instance(engine, "/m", None, None, (), Options({}), "/d", "/d/s", OwnProcess(["/m"], "/d", "/dev/null"))
     layout = replace(Layout("/d", "/d", False), binlog=binlog, external=list(external))
-    return Facts(instance, True, 16384, layout, {}, {}, ServerFacts(variables={**VARIABLES, **variables}, tables=tables))
+    return Facts(instance, True, 16384, layout, {}, {}, ServerFacts(variables={**VARIABLES, **variables}, tables=list(tables)))
 
 
 def ids(found: Facts, strategy: str = LIVE) -> list[str]:

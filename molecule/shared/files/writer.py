@@ -1,4 +1,3 @@
-#!/usr/bin/env python3
 # Copyright: Pagesmith
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 """A client outside the fleet that inserts rows until it is told to end, and notes on its own disk each one that was acknowledged.

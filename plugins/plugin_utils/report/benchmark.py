@@ -122,7 +122,7 @@ def best_of(rates: dict[int, dict[str, Any]], now: int | None) -> int | None:
     best = max(medians, key=lambda size: medians[size])
     if now not in medians:
         return best
-    noise = sum(amount(rates[size], "spread") or 0 for size in {best, now})
+    noise = sum(amount(rates[size], "spread") or 0 for size in dict.fromkeys((best, now)))
     return best if medians[best] - medians[now] > noise else now
 
 

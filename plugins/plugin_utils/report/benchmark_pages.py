@@ -82,7 +82,7 @@ def load_view(drawer: Drawer, load: str, group: list[benchmark.Cell], now: int |
         bars = benchmark.bars(group, figure, now, best)
         if bars:
             title = f"{figure.label}, {most:g} threads"
-            words = f"{title}: " + ", ".join(f"{figure.write(bar.value)} at {size_text(bar.size)}" for bar in bars)
+            words = f"{title}: " + ", ".join(f"{figure.write(each.value)} at {size_text(each.size)}" for each in bars)
             plots.append(drawer.view(title, words, None, draw_size_bars, (figure.write, bars)))
     return {"title": load, "plots": plots, "table": benchmark.table(group)}
 
@@ -103,7 +103,7 @@ def data_views(drawer: Drawer, data: dict[str, Any]) -> list[dict[str, Any]]:
             bars = benchmark.size_bars(data, data_to_pool, kind, now, best)
             if bars:
                 title = f"Bytes on disk: {kind}"
-                words = ", ".join(f"{bytes_text(bar.value)} at {size_text(bar.size)}" for bar in bars)
+                words = ", ".join(f"{bytes_text(each.value)} at {size_text(each.size)}" for each in bars)
                 section["sizes"].append(drawer.view(title, words, None, draw_size_bars, (bytes_text, bars)))
     return list(found.values())
 
