@@ -32,6 +32,8 @@ INITIALISE = {
         "--auth-root-socket-user=root",
         "--skip-test-db",
         "--skip-name-resolve",
+        # MariaDB 10.5 writes one otherwise, beside that of the running server where its path is absolute.
+        "--skip-log-bin",
     ),
     "mysqld": ("--initialize-insecure", "--skip-log-bin", "--init-file=/dev/null", "--persisted-globals-load=OFF"),
 }
@@ -177,6 +179,12 @@ def put_back_binlog(layout: Layout, target: str) -> list[str]:
         return []
     carried = []
     folder = os.path.relpath(os.path.realpath(os.path.dirname(layout.binlog)), layout.real_datadir)
+    name = os.path.basename(layout.binlog)
+    if os.path.realpath(target) == layout.real_datadir:
+        raise InnodbError(f"{target} is the data directory itself, so its binary log is not replaced")
+    # Initialising may have begun a log of its own, which nobody has seen (MariaDB 10.5 does).
+    for path in glob.glob(os.path.join(glob.escape(os.path.join(target, folder)), f"{glob.escape(name)}.*")):
+        os.unlink(path)
     for path in sorted(glob.glob(glob.escape(layout.binlog) + ".*")):
         copy = os.path.join(target, folder, os.path.basename(path))
         if path.rpartition(".")[2].isdigit():

@@ -166,10 +166,21 @@ def test_put_back_binlog_links_logs_and_copies_what_changes(tmp_path):
     old, new = make(tmp_path / "old"), make(tmp_path / "new")
     for name in ("bin.000001", "bin.000002", "bin.index", "bin.state", "binary.txt"):
         (old / name).write_text(name)
+    for name in ("bin.000001", "bin.000009", "bin.index"):
+        (new / name).write_text("of the initialisation")
     layout = Layout(str(old), str(old), False, binlog=f"{old}/bin", binlog_inside=True)
     assert data_directory.put_back_binlog(layout, str(new)) == ["bin.000001", "bin.000002", "bin.index", "bin.state"]
     linked = {name for name in os.listdir(new) if name != "ibdata1" and (new / name).samefile(old / name)}
     assert linked == {"bin.000001", "bin.000002"}
+    assert not (new / "bin.000009").exists() and (new / "bin.index").read_text() == "bin.index"
+
+
+def test_put_back_binlog_never_deletes_the_log_in_use(datadir):
+    (datadir / "bin.000001").touch()
+    layout = Layout(str(datadir), str(datadir), False, binlog=f"{datadir}/bin", binlog_inside=True)
+    with pytest.raises(InnodbError, match="is the data directory itself"):
+        data_directory.put_back_binlog(layout, str(datadir))
+    assert (datadir / "bin.000001").exists()
 
 
 def test_put_back_binlog_in_a_directory_of_its_own(tmp_path):
