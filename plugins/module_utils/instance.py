@@ -99,7 +99,7 @@ class Instance:
         """Start the server through its manager and wait until its socket answers; InnodbError with its log's errors if not."""
         self.service.start(seconds, sockets)
         deadline = time.monotonic() + seconds
-        while not (self.running() and os.path.exists(self.socket)):
+        while not (self.running() and processes.listening(self.socket)):
             ended = self.service.kind == "process" and not self.service.started()
             if ended or time.monotonic() > deadline:
                 raise InnodbError(

@@ -11,7 +11,7 @@ import pwd
 import signal
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import Callable
 
 from .durable import LIBC
@@ -22,6 +22,7 @@ Run = Callable[[Sequence[str]], "tuple[int, str, str]"]
 
 SERVER_NAMES = ("mariadbd", "mysqld")
 POLL_SECONDS = 0.05
+ACCEPTS_CONNECTIONS = 0x10000  # __SO_ACCEPTCON among the flags of /proc/net/unix
 PR_SET_PDEATHSIG = 1
 #: Beginning of the directories for sockets of private servers, and the file in one that tells that its server has answered.
 PRIVATE_SOCKETS = "/run/pagesmith-"
@@ -66,6 +67,22 @@ def servers_in(directory: str) -> list[int]:
     """Server processes that have this data directory open."""
     real = os.path.realpath(directory)
     return [pid for pid in server_pids() if working_directory(pid) == real]
+
+
+def listening(path: str) -> bool:
+    """Whether some process takes connections on the Unix socket of this path: between making it and that, a server refuses them.
+
+    A socket that the kernel knows by another path, through a symbolic link, counts as soon as its file is there.
+    """
+    with open("/proc/net/unix", encoding="utf-8", errors="surrogateescape") as table:
+        states = states_of_sockets(table, path)
+    return any(states) if states else os.path.exists(path)
+
+
+def states_of_sockets(table: Iterable[str], path: str) -> list[bool]:
+    """For each socket of this path in the kernel's table whether it is one that takes connections."""
+    entries = (line.rstrip("\n").split(None, 7) for line in table)
+    return [bool(int(entry[3], 16) & ACCEPTS_CONNECTIONS) for entry in entries if len(entry) == 8 and entry[7] == path]
 
 
 def locked(path: str) -> bool:
