@@ -10,7 +10,7 @@ from pathlib import Path
 
 from . import processes, session
 from .durable import private_directory
-from .errors import InnodbError
+from .errors import Ended, InnodbError
 from .instance import Instance, log_errors
 from .work_directory import remove_run_dir, socket_directory
 
@@ -91,9 +91,18 @@ class PrivateServer:
 
     def stop(self) -> None:
         """Clean shutdown; the status of the process is of no interest, its files are looked at by who needs them."""
-        if self.process is not None:
-            if self.alive():
+        try:
+            if self.process is not None and self.alive():
                 processes.stop_pid(self.process.pid, self.stop_seconds, self.alive)
+        except Ended:
+            # We are told to end while it shuts down: nothing of it may be left when we do.
+            self._forget()
+            raise
+        self._forget()
+
+    def _forget(self) -> None:
+        """Wait for a process that has ended, or was told to, and remove what it had."""
+        if self.process is not None:
             self.process.wait()
             self.process = None
         remove_run_dir(self.run_dir)
