@@ -1,10 +1,9 @@
-#!/usr/bin/env python3
 """Clients with all privileges that never stop, and that note outside the server what it acknowledged.
 
-ledger run WRITERS TRANSFERRERS   write until killed; a client that loses its connection makes a new one at once
-ledger wait                       return as soon as something is acknowledged that was not begun before
-ledger check                      as JSON: what was acknowledged, and the longest time without it; fails when anything is lost or wrong
-ledger check-before               the same of what was acknowledged before that time began, in a server that has nothing since
+ledger.py run WRITERS TRANSFERRERS   write until killed; a client that loses its connection makes a new one at once
+ledger.py wait                       return as soon as something is acknowledged that was not begun before
+ledger.py check                      as JSON: what was acknowledged, and the longest time without it; fails when anything is lost or wrong
+ledger.py check-before               the same of what was acknowledged before that time began, in a server that has nothing since
 
 Writers insert numbers, each a transaction of its own. Transferrers move amounts between accounts, whose sum stays the same at every
 moment, and note each in the same transaction. What has no answer is not tried again: it may be there once, or not at all.
