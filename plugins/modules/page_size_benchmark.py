@@ -29,6 +29,8 @@ options:
     description:
       - What is done to the data. V(oltp_read_write), V(oltp_read_only), V(oltp_point_select), V(oltp_update_index) and
         V(oltp_write_only) are sysbench's own.
+      - V(new_orders) is a wholesaler's work in the manner of TPC-C, V(scans) that of a warehouse, V(ledger) books, V(sessions) is a session
+        store, V(wide_rows) has rows of 1,500 bytes, V(large_objects) such of 10 to 30 kB.
     type: list
     elements: str
     default: [oltp_read_write]

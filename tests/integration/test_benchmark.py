@@ -119,6 +119,20 @@ def test_what_it_takes_to_repeat_it_is_there(measured: dict[str, Any]) -> None:
     assert measured["machine"]["memory_bytes"] and measured["storage"]["file_system"]
 
 
+OWN_LOADS = ["new_orders", "scans", "ledger", "sessions", "wide_rows", "large_objects"]
+
+
+def test_own_loads_make_their_data_and_run(shared: Sandbox) -> None:
+    """Each script fills its tables with several units and does transactions without errors."""
+    result = finish(start(arguments(shared, loads=OWN_LOADS, page_sizes=["16k"], rounds=1, warm_up_seconds=0)))
+    assert not result.get("failed"), result.get("msg")
+    found = {each["load"]: each for each in result["benchmark"]["measurements"]}
+    assert set(found) == set(OWN_LOADS)
+    assert all(each["transactions"] > 0 and each["ignored_errors"] == 0 for each in found.values())
+    assert found["new_orders"]["new_orders_per_minute"] > 0
+    assert all(each["units"] > 1 for each in result["benchmark"]["datasets"])
+
+
 def test_check_mode_starts_nothing(shared: Sandbox) -> None:
     before = shared.snapshot()
     result = finish(start(arguments(shared, _ansible_check_mode=True)))

@@ -291,3 +291,14 @@ def test_conclusion_for_each_size_of_the_data():
     rates = {"4096": rate(150, 5), "16384": rate(100, 5)}
     text = conclusion({"0.5": rates, "4": rates}, "16384")
     assert text.startswith("Data in the pool: 4k does") and "Data of 4 times the pool: 4k does" in text
+
+
+def test_every_script_of_ours_is_there_and_has_its_load():
+    scripts = {path.name for path in (ROOT / "roles" / "benchmark" / "files").glob("*.lua")} - {"pagesmith_common.lua"}
+    assert scripts == {load.script for load in benchmark_loads.LOADS.values() if load.script.endswith(".lua")}
+    assert scripts == {data.script for data in benchmark_loads.DATASETS.values() if data.script.endswith(".lua")}
+
+
+def test_every_load_is_documented():
+    for text in ((ROOT / "plugins/modules/page_size_benchmark.py").read_text(), (ROOT / "docs/benchmark.md").read_text()):
+        assert [name for name in benchmark_loads.LOADS if name not in text] == []
