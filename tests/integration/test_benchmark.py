@@ -51,10 +51,11 @@ def arguments(server: Sandbox, **others: Any) -> bytes:
     return json.dumps({"ANSIBLE_MODULE_ARGS": options}).encode()
 
 
-def start(given: bytes, **more: Any) -> subprocess.Popen:
-    """The module in a process of its own, as Ansible runs it."""
+def start(given: bytes, *before: str) -> subprocess.Popen:
+    """The module in a process of its own, as Ansible runs it. before: a command that runs it."""
     code = MODULE.format(tests=str(HERE.parent))
-    process = subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+    command = [*before, sys.executable, "-c", code]
+    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
     process.stdin.write(given)
     process.stdin.close()
     process.stdin = None
