@@ -8,13 +8,13 @@ import os
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import ExitStack
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from . import benchmark_server, sysbench
-from .benchmark_counters import look, passed
+from . import benchmark_replay, benchmark_server, sysbench
+from .benchmark_counters import Look, look, passed
 from .benchmark_host import io_limit
-from .benchmark_loads import Load
+from .benchmark_loads import REPLAY, Load
 from .benchmark_plan import PAGE_SIZE, RESERVE_BYTES, Plan, Series, Variant, data_bytes, round_seconds, series_of
 from .data_directory import tree_bytes
 from .durable import private_directory
@@ -25,9 +25,10 @@ from .option_values import MIB
 from .private_server import PrivateServer
 from .processes import Run
 from .rehearsal import scratch_data
-from .session import Session, quote
+from .session import Session, quote, table_name
 from .work_directory import free_bytes
 
+SYSTEM_DIRECTORIES = ("mysql", "sys", "information_schema", "performance_schema")
 #: Settings that figures depend on, as the servers have them.
 SETTINGS = (
     "version",
@@ -63,6 +64,7 @@ SETTINGS = (
 class Bench:
     """A benchmark under way. directory: a scratch directory. scripts: where sysbench finds ours. say: told of each step.
 
+    observe: called after each measurement, with the server, a session, the measurement and the two looks at the counters.
     measurements: one for each load, number of threads, variant and round. datasets: data as they were made. notes: what was cut short.
     """
 
@@ -74,6 +76,8 @@ class Bench:
     directory: str
     say: Callable[[str], None]
     deadline: float = 0.0
+    replay: benchmark_replay.Replay | None = None
+    observe: Callable[[PrivateServer, Session, Mapping[str, Any], Look, Look], None] | None = None
     measurements: list[dict[str, Any]] = field(default_factory=list)
     datasets: list[dict[str, Any]] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -101,8 +105,24 @@ def conduct(bench: Bench) -> None:
     for series in series_of(bench.plan):
         if bench.late():
             bench.notes.append(f"time_limit_seconds was over before {_title(series)}")
-            continue
-        run_series(bench, series)
+        elif series.dataset.name == REPLAY:
+            run_replay(bench, series)
+        else:
+            run_series(bench, series)
+
+
+def run_replay(bench: Bench, series: Series) -> None:
+    """The copy of the host's tables has a pool that it fills as the host's data fill theirs."""
+    plan = bench.plan
+    least = 2 * bench.instance.engine.trait("minimum_pool_mib")[max(plan.page_sizes)] * MIB
+    pool = benchmark_replay.pool_bytes(bench.replay, plan.pool_bytes, least)
+    share = round(bench.replay.sample_bytes / pool, 2)
+    if abs(share - bench.replay.pool_share) > 0.1 * bench.replay.pool_share:
+        bench.notes.append(
+            f"The host's data are {bench.replay.pool_share:.2g} times its pool, their copy is {share:g} times that of the private servers:"
+            " with another sample_bytes or pool_bytes it comes closer."
+        )
+    run_series(replace(bench, plan=replace(plan, pool_bytes=pool)), series._replace(data_to_pool=max(share, 0.01)))
 
 
 def _title(series: Series) -> str:
@@ -139,13 +159,19 @@ def make_data(bench: Bench, series: Series, variant: Variant, scratch: Paths) ->
     with benchmark_server.thrown_away(starting) as server, server.session() as session:
         session.execute(f"CREATE DATABASE {quote(sysbench.SCHEMA)}")
         began = time.monotonic()
-        threads = min(series.dataset.tables, os.cpu_count() or 1)
-        line = _sysbench_line(bench, series, series.dataset.script, "prepare", server, threads, {"rand-seed": 1}, None)
-        run_sysbench(bench, server, line)
+        if series.dataset.name == REPLAY:
+            benchmark_replay.load_copy(bench.replay, session)
+        else:
+            threads = min(series.dataset.tables, os.cpu_count() or 1)
+            line = _sysbench_line(bench, series, series.dataset.script, "prepare", server, threads, {"rand-seed": 1}, None)
+            run_sysbench(bench, server, line)
         seconds = time.monotonic() - began
         tables = table_names(session)
         for table in tables:
             session.rows(f"ANALYZE TABLE {table}")
+        if series.dataset.name == REPLAY:
+            with server.session() as reader:
+                benchmark_replay.tried(bench.replay, reader, bench.scripts)
     bench.datasets.append(
         {
             "series": series.kind,
@@ -154,7 +180,7 @@ def make_data(bench: Bench, series: Series, variant: Variant, scratch: Paths) ->
             "variant": variant.name,
             "units": units,
             "tables": len(tables),
-            "bytes": tree_bytes(os.path.join(scratch.build, sysbench.SCHEMA)),
+            "bytes": schema_bytes(scratch.build),
             "expected_bytes": data_bytes(bench.plan, series),
             "load_seconds": round(seconds, 3),
         }
@@ -162,8 +188,18 @@ def make_data(bench: Bench, series: Series, variant: Variant, scratch: Paths) ->
 
 
 def table_names(session: Session) -> list[str]:
-    rows = session.rows("SELECT table_name AS name FROM information_schema.tables WHERE table_schema=%s", [sysbench.SCHEMA])
-    return [f"{quote(sysbench.SCHEMA)}.{quote(row['name'])}" for row in rows]
+    own = "', '".join(SYSTEM_DIRECTORIES)
+    rows = session.rows(
+        "SELECT table_schema AS place, table_name AS name FROM information_schema.tables"
+        f" WHERE engine='InnoDB' AND table_type='BASE TABLE' AND table_schema NOT IN ('{own}')"
+    )
+    return [table_name(row["place"], row["name"]) for row in rows]
+
+
+def schema_bytes(datadir: str) -> int:
+    """Bytes of all schemas but the server's own."""
+    folders = [entry for entry in os.scandir(datadir) if entry.is_dir() and entry.name[0] not in "#."]
+    return sum(tree_bytes(entry.path) for entry in folders if entry.name not in SYSTEM_DIRECTORIES)
 
 
 def measure_variant(bench: Bench, series: Series, variant: Variant, scratch: Paths, number: int) -> None:
@@ -173,7 +209,8 @@ def measure_variant(bench: Bench, series: Series, variant: Variant, scratch: Pat
     starting = benchmark_server.server(bench.instance, scratch, _place(bench, variant), plan, variant)
     with benchmark_server.thrown_away(starting) as server, server.session() as session:
         bench.commands.setdefault(f"server {variant.name}", server.command())
-        bench.settings = bench.settings or session.variables(*SETTINGS)
+        if not bench.settings:
+            bench.settings.update(session.variables(*SETTINGS))
         with io_limit(server.process.pid, bench.directory, plan.io_limit_bytes):
             if series.data_to_pool <= 1:
                 for table in table_names(session):
@@ -209,7 +246,10 @@ def measure(bench: Bench, series: Series, load: Load, server: PrivateServer, ses
     }
     if "new_orders" in outcome.extra:
         found["new_orders_per_minute"] = outcome.extra["new_orders"] / outcome.seconds * 60
-    return {name: round(value, 9) if isinstance(value, float) else value for name, value in found.items()}
+    found = {name: round(value, 9) if isinstance(value, float) else value for name, value in found.items()}
+    if bench.observe:
+        bench.observe(server, session, found, before, after)
+    return found
 
 
 def run_load(bench: Bench, series: Series, load: Load, server: PrivateServer, threads: int, seed: int, seconds: int) -> sysbench.Outcome:

@@ -11,6 +11,7 @@ from .errors import InnodbError
 
 #: sysbench's own scripts, by their names, all on the same tables.
 SYSBENCH_TABLES = "sbtest"
+REPLAY = "replay"
 #: So many tables does the data of a load with several tables have.
 TABLES = 4
 #: Chance by which a row is chosen: each row as often as any other, as in the published tests with data larger than memory.
@@ -59,6 +60,8 @@ DATASETS = {
         Dataset("ledger", "pagesmith_ledger.lua", "units", 3_100, least=100),
         Dataset("sessions", "pagesmith_sessions.lua", "units", 800, least=100),
         Dataset("wide_rows", "pagesmith_wide_rows.lua", "units", 2_050, least=100),
+        # A copy of the host's own tables.
+        Dataset(REPLAY, "pagesmith_replay.lua", "units", 1),
         Dataset("large_objects", "pagesmith_large_objects.lua", "units", 31_000, least=10),
     )
 }
@@ -75,6 +78,7 @@ LOADS = {
         Load("ledger", "bookings and statements of accounts", "ledger", "pagesmith_ledger.lua", True),
         Load("sessions", "a session store with keys without order", "sessions", "pagesmith_sessions.lua", True),
         Load("wide_rows", "rows of 1,500 bytes", "wide_rows", "pagesmith_wide_rows.lua", True),
+        Load(REPLAY, "the host's own reading statements", REPLAY, "pagesmith_replay.lua", False),
         Load("large_objects", "objects of 10 to 30 kB", "large_objects", "pagesmith_large_objects.lua", True),
     )
 }

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
-from .benchmark_loads import DATASETS, Dataset, Load
+from .benchmark_loads import DATASETS, REPLAY, Dataset, Load
 from .errors import InnodbError
 from .option_values import MIB
 from .page_size import label
@@ -19,6 +19,8 @@ SERVER_BYTES = 160 * MIB
 THREAD_MEMORY_BYTES = 2 * MIB
 #: Data grow with smaller pages, and under writes.
 GROWTH = 1.6
+#: Tables with their indexes, in parts of the rows as they are written to a file.
+COPY_FACTOR = 2
 #: What the file of a table may hold beyond its rows: files grow by steps.
 FILE_STEP_BYTES = 8 * MIB
 #: So much stays free on the file system whatever happens, for those who live on it.
@@ -37,6 +39,7 @@ class Plan:
     """data_to_pool: sizes of the data in parts of the buffer pool. seconds: of each measurement. Limits are 0 when there is none.
 
     log_write_ahead_bytes: sizes of the log's blocks to compare, at the page size of today.
+    sample_bytes: rows that are copied from the host for a replay.
     """
 
     page_sizes: tuple[int, ...]
@@ -54,6 +57,7 @@ class Plan:
     space_limit_bytes: int
     io_limit_bytes: int
     log_write_ahead_bytes: tuple[int, ...] = ()
+    sample_bytes: int = 0
 
 
 class Variant(NamedTuple):
@@ -84,8 +88,12 @@ def series_of(plan: Plan) -> list[Series]:
     """The series of a plan, one after the other."""
     variants = tuple(Variant(str(size), size) for size in plan.page_sizes)
     found = []
+    replays = tuple(load for load in plan.loads if load.dataset == REPLAY)
+    if replays:
+        # How large the copy is, in parts of its pool, is known when it is there.
+        found.append(Series(PAGE_SIZE, variants, str(plan.base), DATASETS[REPLAY], 0, replays, plan.threads))
     for data_to_pool in plan.data_to_pool:
-        for name in dict.fromkeys(load.dataset for load in plan.loads):
+        for name in dict.fromkeys(load.dataset for load in plan.loads if load.dataset != REPLAY):
             loads = tuple(load for load in plan.loads if load.dataset == name)
             found.append(Series(PAGE_SIZE, variants, str(plan.base), DATASETS[name], data_to_pool, loads, plan.threads))
     if plan.log_write_ahead_bytes:
@@ -102,6 +110,8 @@ def _log_series(plan: Plan) -> Series:
 
 def data_bytes(plan: Plan, series: Series) -> int:
     """Bytes that the data of one variant take, as far as is known before."""
+    if series.dataset.name == REPLAY:
+        return COPY_FACTOR * plan.sample_bytes
     return series.dataset.expected_bytes(series.dataset.units(series.data_to_pool * plan.pool_bytes))
 
 
@@ -224,6 +234,12 @@ def describe(plan: Plan, directory: str) -> list[str]:
         names = ", ".join(load.name for load in series.loads)
         blocks = f"blocks of the log of {', '.join(each.name for each in series.variants)} bytes"
         what = f"pages of {sizes}" if series.kind == PAGE_SIZE else blocks
+        if series.dataset.name == REPLAY:
+            lines.append(
+                f"copy up to {_mib(plan.sample_bytes)} of the host's rows, and measure {what} with its own reading statements,"
+                f" {_threads(series.threads)}, in {plan.rounds} rounds of {plan.seconds} s"
+            )
+            continue
         lines.append(
             f"measure {what} with {names}, {_threads(series.threads)}, on {_mib(data_bytes(plan, series))} of data,"
             f" which are {series.data_to_pool:g} times the buffer pool, in {plan.rounds} rounds of {plan.seconds} s"

@@ -11,7 +11,8 @@ from typing import Any
 
 from . import benchmark_statistics
 from .benchmark import Bench, of_kind
-from .benchmark_plan import LOG_WRITE_AHEAD, PAGE_SIZE
+from .benchmark_loads import REPLAY
+from .benchmark_plan import LOG_WRITE_AHEAD
 from .benchmark_server import FREE_SHARE
 from .option_values import MIB
 from .page_size import label
@@ -25,13 +26,16 @@ def result(bench: Bench, machine: Mapping[str, Any], storage: Mapping[str, Any],
     """All of it, in the form in which the module returns it."""
     plan, base = bench.plan, str(bench.plan.base)
     measured = of_kind(bench.measurements)
-    rates = benchmark_statistics.overall(measured)
+    own = [each for each in measured if each["load"] == REPLAY]
+    # What the host does itself says more of it than any other load.
+    deciding = own or measured
     by_data = {
-        f"{size:g}": benchmark_statistics.overall([each for each in measured if each["data_to_pool"] == size]) for size in plan.data_to_pool
+        f"{size:g}": benchmark_statistics.overall([each for each in deciding if each["data_to_pool"] == size])
+        for size in dict.fromkeys(each["data_to_pool"] for each in deciding)
     }
     return {
         "date": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime()),
-        "kind": SYSBENCH,
+        "kind": OWN_WORKLOAD if own else SYSBENCH,
         "engine": bench.instance.engine.name,
         "version": bench.instance.engine.version_text,
         "sysbench": bench.program.version,
@@ -45,9 +49,10 @@ def result(bench: Bench, machine: Mapping[str, Any], storage: Mapping[str, Any],
         "datasets": of_kind(bench.datasets),
         "measurements": measured,
         "figures": benchmark_statistics.summarise(measured, base),
-        "page_sizes": rates,
+        "page_sizes": benchmark_statistics.overall(deciding),
         "by_data": by_data,
         "conclusion": conclusion(by_data, base),
+        "replay": bench.replay.as_dict() if bench.replay else None,
         "log_blocks": log_blocks(bench),
     }
 
@@ -89,9 +94,13 @@ def circumstances(bench: Bench, direct: bool, busy: str) -> list[str]:
         texts.append("Directories that the host has elsewhere, such as that of the log, lay beside the data here.")
     if busy:
         texts.append(f"The host was busy: {busy}.")
+    if bench.replay:
+        found = bench.replay.as_dict()
+        texts.append(
+            f"{found['statements']} reading statements of the host from {found['origin']} were replayed against a copy of"
+            f" {found['sampled_bytes'] // MIB} MiB of its rows in {found['tables']} tables; {found['answered_share'] or 0:.0%} of them"
+            " found rows there. Its writes were not replayed."
+        )
     if plan.io_limit_bytes:
         texts.append(f"Reads and writes were limited to {plan.io_limit_bytes // MIB} MiB/s each.")
     return texts
-
-
-__all__ = ["OWN_WORKLOAD", "PAGE_SIZE", "SYSBENCH", "circumstances", "conclusion", "log_blocks", "result"]

@@ -124,7 +124,7 @@ def rehearse_candidates(
             source = read_source(session, instance)
             samples = []
             if sample_bytes:
-                place = stack.enter_context(_sample_directory(session, directory))
+                place = stack.enter_context(sample_directory(session, directory))
                 sample_bytes = min(sample_bytes, free_bytes(place) // 2)
                 samples = take_samples(session, instance, source, choose(source, min(sizes)), sample_bytes, place)
             else:
@@ -133,7 +133,7 @@ def rehearse_candidates(
 
 
 @contextmanager
-def _sample_directory(session: Session, directory: str) -> Iterator[str]:
+def sample_directory(session: Session, directory: str) -> Iterator[str]:
     """Where samples lie: below directory, or in the only one to which the running server writes."""
     allowed = row_sample.allowed_directory(session)
     if allowed is None or f"{os.path.realpath(directory)}/".startswith(f"{os.path.realpath(allowed)}/"):

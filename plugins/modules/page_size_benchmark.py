@@ -16,7 +16,8 @@ description:
     their spread, and a difference within the spreads is told as no difference.
   - One server runs at a time. The servers have a Unix socket only, and their files are removed in the end. Should the module be killed,
     its server ends by itself, and the next benchmark or rehearsal in the same directory removes what is left.
-  - The running server of the host is not touched, and need not run. Beside a busy one nothing is done unless O(beside_busy) is set.
+  - The running server of the host is not touched, and need not run, but for the load V(replay).
+  - Beside a busy one nothing is done unless O(beside_busy) is set.
 options:
   page_sizes:
     description:
@@ -29,11 +30,24 @@ options:
     description:
       - What is done to the data. V(oltp_read_write), V(oltp_read_only), V(oltp_point_select), V(oltp_update_index) and
         V(oltp_write_only) are sysbench's own.
+      - V(replay) sends the reading statements that the host itself has done to a copy of a sample of its rows; see O(replay_log).
       - V(new_orders) is a wholesaler's work in the manner of TPC-C, V(scans) that of a warehouse, V(ledger) books, V(sessions) is a session
         store, V(wide_rows) has rows of 1,500 bytes, V(large_objects) such of 10 to 30 kB.
     type: list
     elements: str
     default: [oltp_read_write]
+  replay_log:
+    description:
+      - A slow log or general log of the host, whose reading statements V(replay) sends. Its last 64 MiB are read.
+      - Without it, the statements that C(performance_schema) has kept are taken.
+      - Only statements that read rows of tables are sent, and they are sent to private servers on which nothing can be written.
+    type: path
+  sample_bytes:
+    description:
+      - How many bytes of rows are copied for V(replay), over all tables, in short ranges as M(pagesmith.innodb.rehearsal) does.
+      - The pool of the private servers is made so small that the copy fills it as the host's data fill theirs.
+    type: str
+    default: 64M
   data_to_pool:
     description: Sizes of the data in parts of the buffer pool, since the answer differs for data in the pool and larger ones.
     type: list
@@ -107,6 +121,7 @@ extends_documentation_fragment:
   - pagesmith.innodb.attributes
   - pagesmith.innodb.attributes.actiongroup_innodb
   - pagesmith.innodb.instance
+  - pagesmith.innodb.login
 attributes:
   check_mode:
     support: full
@@ -188,6 +203,11 @@ benchmark:
       description: Every single measurement.
       type: list
       elements: dict
+    replay:
+      description:
+        - What was replayed, with the number of C(statements), the C(answered_share) that found rows in the copy, what was C(left_out)
+          by the reason, and the most frequent C(kinds) without their values. None when nothing was.
+      type: dict
     log_blocks:
       description: C(figures) and C(measurements) of the sizes of the log's blocks; none when they were not compared.
       type: dict
@@ -219,6 +239,8 @@ plan:
 
 import os
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 from ansible.module_utils.basic import AnsibleModule
 
@@ -228,8 +250,10 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils import (
     benchmark_host,
     benchmark_loads,
     benchmark_plan,
+    benchmark_replay,
     benchmark_result,
     benchmark_server,
+    candidates,
     page_size,
     scratch,
     sysbench,
@@ -240,7 +264,7 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.instance import I
 from ansible_collections.pagesmith.innodb.plugins.module_utils.layout import Layout, plan_paths, read_layout
 from ansible_collections.pagesmith.innodb.plugins.module_utils.option_rows import USABLE, find_span
 from ansible_collections.pagesmith.innodb.plugins.module_utils.option_values import parse_bytes
-from ansible_collections.pagesmith.innodb.plugins.module_utils.session import require_driver
+from ansible_collections.pagesmith.innodb.plugins.module_utils.session import connect, require_driver
 from ansible_collections.pagesmith.innodb.plugins.module_utils.work_directory import free_bytes
 
 FALLBACK_DIRECTORY = "/var/tmp"
@@ -283,10 +307,11 @@ def read_plan(params: dict, instance: Instance) -> benchmark_plan.Plan:
         raise InnodbError(
             f"a server with {page_size.label(max(sizes))} pages needs a buffer pool of {least} MiB", remedy="Give it a larger pool_bytes"
         )
+    loads = benchmark_loads.choose(params["loads"])
     return benchmark_plan.Plan(
         page_sizes=sizes,
         base=base,
-        loads=tuple(benchmark_loads.choose(params["loads"])),
+        loads=tuple(loads),
         data_to_pool=tuple(dict.fromkeys(params["data_to_pool"])),
         threads=tuple(sorted(set(params["threads"]))),
         rounds=params["rounds"],
@@ -299,6 +324,7 @@ def read_plan(params: dict, instance: Instance) -> benchmark_plan.Plan:
         space_limit_bytes=read_bytes(params, "space_limit_bytes"),
         io_limit_bytes=read_bytes(params, "io_limit_bytes"),
         log_write_ahead_bytes=tuple(dict.fromkeys(params["log_write_ahead_bytes"])),
+        sample_bytes=read_bytes(params, "sample_bytes") if any(load.name == benchmark_loads.REPLAY for load in loads) else 0,
     )
 
 
@@ -324,6 +350,24 @@ def look_at_host(instance: Instance, directory: str) -> benchmark_plan.Host:
     )
 
 
+@contextmanager
+def replay(bench: benchmark.Bench, params: dict) -> Iterator[None]:
+    """Statements and samples of the running server, if they are asked for; the samples are removed in the end."""
+    if not bench.plan.sample_bytes:
+        yield
+        return
+    if not bench.instance.running():
+        raise InnodbError(
+            f"no server runs in {bench.instance.datadir}, so its rows can't be copied", remedy="Start it, or leave replay out"
+        )
+    with ExitStack() as stack:
+        with connect(bench.instance.login(ansible_adapter.login(params))) as session:
+            place = stack.enter_context(candidates.sample_directory(session, bench.directory))
+            given = params["replay_log"], bench.plan.sample_bytes, min(bench.plan.page_sizes), place
+            bench.replay = benchmark_replay.prepare(session, bench.instance, *given)
+        yield
+
+
 def run_benchmark(module: AnsibleModule) -> dict:
     """All of it, up to the point where check mode stops."""
     params = module.params
@@ -346,7 +390,8 @@ def run_benchmark(module: AnsibleModule) -> dict:
         bench = benchmark.Bench(run, instance, plan_paths(layout, "benchmark"), plan, program, directory, module.debug, deadline)
         benchmark.write_scripts(bench, params["scripts"])
         direct = benchmark_host.takes_direct_io(directory)
-        benchmark.conduct(bench)
+        with replay(bench, params):
+            benchmark.conduct(bench)
         circumstances = benchmark_result.circumstances(bench, direct, benchmark_plan.why_busy(host))
     return {"benchmark": benchmark_result.result(bench, machine, storage(parent), circumstances)}
 
@@ -356,6 +401,8 @@ def main() -> None:
         argument_spec={
             "page_sizes": {"type": "list", "elements": "str", "default": []},
             "loads": {"type": "list", "elements": "str", "default": ["oltp_read_write"]},
+            "replay_log": {"type": "path"},
+            "sample_bytes": {"type": "str", "default": "64M"},
             "data_to_pool": {"type": "list", "elements": "float", "default": [0.5, 4]},
             "threads": {"type": "list", "elements": "int", "default": [8, 32]},
             "rounds": {"type": "int", "default": 3},
@@ -371,6 +418,7 @@ def main() -> None:
             "directory": {"type": "path"},
             "scripts": {"type": "dict", "default": {}},
             **ansible_adapter.INSTANCE_OPTIONS,
+            **ansible_adapter.LOGIN_OPTIONS,
         },
         supports_check_mode=True,
     )

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from harness import PATIENCE, Sandbox
+from harness import CASES, PATIENCE, Sandbox
 
 from ansible_collections.pagesmith.innodb.plugins.action.page_size_benchmark import own_scripts
 from ansible_collections.pagesmith.innodb.plugins.module_utils import scratch
@@ -139,3 +139,32 @@ def test_check_mode_starts_nothing(shared: Sandbox) -> None:
     result = finish(start(arguments(shared, _ansible_check_mode=True)))
     assert result["benchmark"] is None and "take about" in result["plan"][-1]
     assert shared.snapshot() == before
+
+
+def test_the_hosts_own_statements_are_replayed(sandbox: Sandbox) -> None:
+    sandbox.sql((CASES / "shop.sql").read_text())
+    tables = sandbox.sql(
+        "SELECT CONCAT(table_schema, '.', table_name) FROM information_schema.tables WHERE table_type='BASE TABLE' AND engine='InnoDB'"
+        " AND table_schema NOT IN ('mysql', 'sys') AND table_rows > 10"
+    ).split()
+    log = sandbox.base / "general.log"
+    sandbox.sql(f"SET GLOBAL general_log_file='{log}'; SET GLOBAL general_log=1")
+    for table in tables:
+        sandbox.sql(f"SELECT COUNT(*) FROM {table}; SELECT * FROM {table} LIMIT 3")
+        sandbox.sql(f"DELETE FROM {table} WHERE 1=0; SELECT * FROM {table} LIMIT 1 FOR UPDATE")
+    sandbox.sql("SET GLOBAL general_log=0")
+    before = sandbox.sql("SHOW GLOBAL STATUS LIKE 'Com_delete'")
+    result = finish(start(arguments(sandbox, loads=["replay"], replay_log=str(log), rounds=1, login_unix_socket=str(sandbox.socket))))
+    assert not result.get("failed"), result.get("msg")
+    assert sandbox.sql("SHOW GLOBAL STATUS LIKE 'Com_delete'") == before and left(sandbox) == []
+    found = result["benchmark"]
+    assert found["kind"] == "own workload" and set(found["page_sizes"]) == {"4096", "16384"}
+    assert found["replay"]["statements"] == 2 * len(tables) and found["replay"]["answered_share"] == 1
+    assert found["replay"]["left_out"]["it does more than read rows of tables of a user"] == len(tables)
+    assert all(each["transactions"] > 0 for each in found["measurements"])
+
+
+def test_without_statements_nothing_can_be_replayed(shared: Sandbox) -> None:
+    result = finish(start(arguments(shared, loads=["replay"], login_unix_socket=str(shared.socket))))
+    assert "in performance_schema none only reads rows" in result["msg"] and "replay_log" in result["next_step"]
+    assert left(shared) == []
