@@ -18,7 +18,7 @@ from .benchmark_loads import REPLAY, Load
 from .benchmark_plan import PAGE_SIZE, RESERVE_BYTES, Plan, Series, Variant, data_bytes, round_seconds, series_of
 from .data_directory import tree_bytes
 from .durable import private_directory
-from .errors import InnodbError
+from .errors import InnodbError, told_to_end
 from .instance import Instance
 from .layout import Paths
 from .option_values import MIB
@@ -130,19 +130,41 @@ def _title(series: Series) -> str:
 
 
 def run_series(bench: Bench, series: Series) -> None:
-    """Make the data of every variant, then measure the variants in turns: A B C, A B C."""
+    """Make the data of every variant, then measure the variants in turns. What fails for want of room is told as that."""
     with ExitStack() as stack:
-        scratch: dict[str, Paths] = {}
+        try:
+            take_turns(bench, series, stack)
+        except InnodbError as error:
+            # The files are still there, and so is what took their room.
+            if not told_to_end(error):
+                require_room(bench)
+            raise
+
+
+def take_turns(bench: Bench, series: Series, stack: ExitStack) -> None:
+    """A B C, A B C. The data go with the stack."""
+    scratch: dict[str, Paths] = {}
+    for variant in series.variants:
+        require_room(bench)
+        data = scratch_data(bench.run, bench.instance, bench.paths, variant.page_size, _place(bench, variant))
+        scratch[variant.name] = stack.enter_context(data)
+        make_data(bench, series, variant, scratch[variant.name])
+    for number in range(bench.plan.rounds):
+        if number and bench.late(len(series.variants) * round_seconds(bench.plan, series)):
+            bench.notes.append(f"time_limit_seconds was over after {number} of {bench.plan.rounds} rounds of {_title(series)}")
+            break
         for variant in series.variants:
-            data = scratch_data(bench.run, bench.instance, bench.paths, variant.page_size, _place(bench, variant))
-            scratch[variant.name] = stack.enter_context(data)
-            make_data(bench, series, variant, scratch[variant.name])
-        for number in range(bench.plan.rounds):
-            if number and bench.late(len(series.variants) * round_seconds(bench.plan, series)):
-                bench.notes.append(f"time_limit_seconds was over after {number} of {bench.plan.rounds} rounds of {_title(series)}")
-                break
-            for variant in series.variants:
-                measure_variant(bench, series, variant, scratch[variant.name], number)
+            measure_variant(bench, series, variant, scratch[variant.name], number)
+
+
+def require_room(bench: Bench) -> None:
+    """InnodbError when the file system has no more room than others need."""
+    if free_bytes(bench.directory) < RESERVE_BYTES:
+        raise InnodbError(
+            f"less than {RESERVE_BYTES // MIB} MiB are free on the file system of {bench.directory}, so the benchmark was ended",
+            state="What it had made was removed.",
+            remedy="Give it a smaller pool_bytes or data_to_pool, fewer page_sizes, or another directory",
+        )
 
 
 def _place(bench: Bench, variant: Variant) -> str:
@@ -284,12 +306,7 @@ def run_sysbench(bench: Bench, server: PrivateServer, line: Sequence[str]) -> st
     """Run it as long as the server lives and the disk has room for others."""
 
     def watch() -> None:
-        if free_bytes(bench.directory) < RESERVE_BYTES:
-            raise InnodbError(
-                f"less than {RESERVE_BYTES // MIB} MiB are free on the file system of {bench.directory}, so the benchmark was ended",
-                state="What it had made was removed.",
-                remedy="Give it a smaller pool_bytes or data_to_pool, fewer page_sizes, or another directory",
-            )
+        require_room(bench)
         if not server.alive():
             raise InnodbError(f"{server.title} has ended by itself", state="What it had made was removed.", remedy="See the kernel's log")
 
