@@ -1,6 +1,6 @@
 # Copyright: Pagesmith
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
-"""File systems on loop devices of a given sector size."""
+"""File systems on loop devices of a given sector size, which say of themselves whether they rotate."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import NamedTuple
 
 PARENT = "/var/tmp"
 SIZE_BYTES = 3 << 30
@@ -21,8 +22,19 @@ def run(*command: str) -> str:
     return done.stdout.strip()
 
 
+class Disk(NamedTuple):
+    """A file system and the device it lies on."""
+
+    mount: Path
+    device: Path
+
+    def set_rotating(self, rotating: bool) -> None:
+        """Have the kernel say so; a loop device is asked of itself, whatever its file lies on."""
+        Path("/sys/block", self.device.name, "queue/rotational").write_text("1" if rotating else "0")
+
+
 @contextmanager
-def loop_file_system(sector_bytes: int) -> Iterator[Path]:
+def loop_file_system(sector_bytes: int) -> Iterator[Disk]:
     """An ext4 of 3 GiB, of which the host keeps only what is written, on a loop device with sectors of this size."""
     with tempfile.TemporaryDirectory(prefix="pagesmith-matrix-", dir=PARENT) as directory:
         os.chmod(directory, 0o755)
@@ -35,7 +47,7 @@ def loop_file_system(sector_bytes: int) -> Iterator[Path]:
             run("mkfs.ext4", "-q", device)
             run("mount", device, str(mount))
             try:
-                yield mount
+                yield Disk(mount, Path(device))
             finally:
                 run("umount", str(mount))
         finally:

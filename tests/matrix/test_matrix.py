@@ -15,10 +15,12 @@ from typing import Any
 import jinja2
 import pytest
 from servers import SERVERS, DidNotStart, Instance, Server, variables
+from storage import Disk
 
 from ansible_collections.pagesmith.innodb.plugins.filter.server_options import FilterModule
 from ansible_collections.pagesmith.innodb.plugins.module_utils.block_device import storage
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
+from ansible_collections.pagesmith.innodb.plugins.module_utils.option_choices import FLASH, ROTATING
 from ansible_collections.pagesmith.innodb.plugins.module_utils.option_rows import (
     BUILD,
     DEPRECATED,
@@ -36,8 +38,17 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.server_options im
 ROOT = Path(__file__).resolve().parents[2]
 TEMPLATES = ROOT / "roles/nvme_config/templates"
 MIB = 1 << 20
-#: Memory in MiB, kind of storage, bytes of a sector. The pool of the large one is 2G, of which little is touched.
-HOSTS = {"small-rotating-512": (256, "rotating", 512), "large-flash-4096": (4096, "flash", 4096), "large-unknown-512": (4096, None, 512)}
+SMALL_MIB, LARGE_MIB = 256, 4096
+#: Memory in MiB, kind of storage, bytes of a sector: each value of each with each of the others. Of the large pool little is touched.
+HOSTS = {
+    "small-rotating-512": (SMALL_MIB, ROTATING, 512),
+    "large-rotating-4096": (LARGE_MIB, ROTATING, 4096),
+    "small-flash-4096": (SMALL_MIB, FLASH, 4096),
+    "large-flash-512": (LARGE_MIB, FLASH, 512),
+    "small-unknown-4096": (SMALL_MIB, None, 4096),
+    "large-unknown-512": (LARGE_MIB, None, 512),
+}
+NEIGHBORS = {ROTATING: "1", FLASH: "0"}
 
 
 @functools.cache
@@ -78,7 +89,7 @@ def known_warnings() -> dict[str, set[str]]:
 
 @pytest.mark.parametrize("host", HOSTS)
 @pytest.mark.parametrize("page_size", PAGE_SIZES)
-def test_the_rendered_file(server, page_size, host, place, known_warnings):
+def test_the_rendered_file(server, page_size, host, disks, place, known_warnings):
     memory, kind, sector = HOSTS[host]
     if page_size not in engine_of(server).trait("page_sizes"):
         with pytest.raises(InnodbError, match="can't have"):
@@ -88,9 +99,11 @@ def test_the_rendered_file(server, page_size, host, place, known_warnings):
         known_warnings[server.name] = baseline(server, place[sector] / "baseline")
     base = place[sector] / "instance"
     base.mkdir(parents=True)
+    disks[sector].set_rotating(kind != FLASH)
     facts = facts_of(server, memory, base)
     assert facts["storage"]["datadir"]["physical_sector_bytes"] == sector
-    content = render(server, page_size, facts, {"storage": kind})
+    # Of a virtual disk which says that it rotates this is not believed: somebody must say so.
+    content = render(server, page_size, facts, {"storage": ROTATING if kind == ROTATING else "auto"})
     instance = Instance(server, base)
     instance.set_drop_in(content)
     instance.initialise()
@@ -102,6 +115,8 @@ def test_the_rendered_file(server, page_size, host, place, known_warnings):
     ours = {line for line in instance.warnings() if not CONSEQUENCE.search(line)}
     assert ours - known_warnings[server.name] == set()
     assert int(values["innodb_page_size"]) == page_size
+    assert int(values["innodb_buffer_pool_size"]) == memory * MIB // 2
+    assert kind is None or values["innodb_flush_neighbors"] == NEIGHBORS[kind]
 
 
 def test_mysql_5_6_makes_another_page_size_than_it_is_asked_for(place):
@@ -120,9 +135,9 @@ def test_the_table_says_which_servers_were_run(server):
 
 
 @pytest.fixture(scope="module", params=SERVERS, ids=lambda server: server.name)
-def probed(request: pytest.FixtureRequest, disks: dict[int, Path]) -> Iterator[Instance]:
+def probed(request: pytest.FixtureRequest, disks: dict[int, Disk]) -> Iterator[Instance]:
     """An instance for many starts."""
-    base = disks[512] / "probed"
+    base = disks[512].mount / "probed"
     instance = Instance(request.param, base)
     instance.initialise()
     yield instance
