@@ -214,6 +214,10 @@ ROWS = (
     # Smallest innodb_buffer_pool_size in MiB by page size in bytes, as the server states it when it refuses to start.
     Row("minimum_pool_mib", (MARIADB,), ANY, FOREVER, {4096: 5, 8192: 5, 16384: 6, 32768: 11, 65536: 21}),
     Row("minimum_pool_mib", BOTH_MYSQL, ANY, FOREVER, {size: 5 for size in PAGE_SIZES}),
+    # What innodb_io_capacity is when nobody sets it.
+    Row("default_io_capacity", (MARIADB,), ANY, FOREVER, 200),
+    Row("default_io_capacity", BOTH_MYSQL, ANY, (8, 4), 200),
+    Row("default_io_capacity", BOTH_MYSQL, (8, 4), FOREVER, 10000),
     # Tables of the system schema that belong to the server at hand and are not carried.
     Row(
         "system_tables_left",

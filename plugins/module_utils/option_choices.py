@@ -207,6 +207,12 @@ def _capacities(question: Question) -> tuple[int, int, str] | None:
     return (*IO_CAPACITY[question.storage], f"a rule of thumb for {question.storage} storage")
 
 
+def _default_is_for_flash(question: Question) -> bool:
+    """Whether the server itself takes the storage for flash and nothing better is known: the rule of thumb would be a step back."""
+    default = question.engine.trait("default_io_capacity")
+    return question.storage == FLASH and question.wish("measured_iops") is None and default > IO_CAPACITY[FLASH][0]
+
+
 def _io_capacity(question: Question) -> Decision:
     wished, most = number(question, "io_capacity", LEAST_IO_CAPACITY), number(question, "io_capacity_max", LEAST_IO_CAPACITY)
     if wished is not None:
@@ -215,8 +221,11 @@ def _io_capacity(question: Question) -> Decision:
         return str(wished), "As asked for, in operations per second."
     found = _capacities(question)
     # The two are one decision: what somebody says of one is not contradicted by the other.
-    if found is None or question.settled("innodb_io_capacity_max"):
+    if question.settled("innodb_io_capacity_max") or (most is None and _default_is_for_flash(question)):
         return None
+    if found is None:
+        below = most is not None and most < question.engine.trait("default_io_capacity")
+        return (str(most), "No more than innodb_io_capacity_max.") if below else None
     return str(found[0] if most is None else min(found[0], most)), f"Operations per second for work in the background: {found[2]}."
 
 
@@ -227,7 +236,7 @@ def _io_capacity_max(question: Question) -> Decision:
     if base is not None:
         return str(max(2 * base, LEAST_IO_CAPACITY_MAX)), "Twice innodb_io_capacity, for times when flushing falls behind."
     found = _capacities(question)
-    if found is None or question.settled("innodb_io_capacity"):
+    if found is None or question.settled("innodb_io_capacity") or _default_is_for_flash(question):
         return None
     return str(found[1]), "What flushing may take when it falls behind."
 

@@ -91,6 +91,28 @@ def test_io_capacity(wishes, others, expected):
 
 
 @pytest.mark.parametrize(
+    "server, wishes, expected",
+    [
+        ("mysql 8.0.40", {"storage": "flash"}, ("2000", "4000")),
+        # From 8.4 on the server's own 10000 is for flash: less would be a step back.
+        ("mysql 8.4.3", {"storage": "flash"}, (None, None)),
+        ("percona 8.4.3", {"storage": "flash"}, (None, None)),
+        ("mysql 9.7.4", {"storage": "rotating"}, ("200", "2000")),
+        ("mysql 9.7.4", {"storage": "flash", "measured_iops": 30000}, ("15000", "30000")),
+        ("mysql 9.7.4", {"storage": "flash", "io_capacity": 5000}, ("5000", "10000")),
+        # A maximum below the server's own capacity takes that down with it.
+        ("mysql 9.7.4", {"storage": "flash", "io_capacity_max": 6000}, ("2000", "6000")),
+        ("mysql 9.7.4", {"io_capacity_max": 6000}, ("6000", "6000")),
+        ("mysql 9.7.4", {"io_capacity_max": 30000}, (None, "30000")),
+        ("mysql 8.0.40", {"io_capacity_max": 6000}, (None, "6000")),
+    ],
+)
+def test_io_capacity_of_servers_with_a_default_for_flash(server, wishes, expected):
+    found = chosen(wishes, engine_of(server))
+    assert (found.get("innodb_io_capacity"), found.get("innodb_io_capacity_max")) == expected
+
+
+@pytest.mark.parametrize(
     "memory, wishes, page_size, expected",
     [
         (16 * GIB, {}, 16384, "8G"),
