@@ -135,14 +135,18 @@ def require_page_size(instance: Instance, contents: dict[str, str]) -> None:
 
 
 def require_last(instance: Instance, path: str, contents: dict[str, str]) -> None:
-    """InnodbError when a later line, or the command line, sets one of our options to something else."""
+    """InnodbError when a later line, the command line or a persisted variable sets one of our options to something else."""
     lost = [
-        f"{winner.file}{f':{winner.line}' if winner.line else ''} sets {winner.name}={winner.value} after our {own.name}={own.value}"
+        (own, winner)
         for own, winner in overridden(instance.options, path, contents[path], contents)
         if own.name not in LISTS and canonical(own.value) != canonical(winner.value)
     ]
-    if lost:
-        raise InnodbError(f"options of {path} would be overridden: {', '.join(lost)}", remedy="Take them out there and run again")
+    if not lost:
+        return
+    told = [f"{winner.place} sets {winner.name}={winner.value} after our {own.name}={own.value}" for own, winner in lost]
+    reset = [f"RESET PERSIST {winner.name}" for _own, winner in lost if winner in instance.options.persisted]
+    remedy = f"Take them out there ({'; '.join(reset)}) and run again" if reset else "Take them out there and run again"
+    raise InnodbError(f"options of {path} would be overridden: {', '.join(told)}", remedy=remedy)
 
 
 def require_no_migration(work: WorkDirectory, lock_held: bool) -> None:

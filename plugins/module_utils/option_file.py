@@ -5,13 +5,14 @@
 from __future__ import annotations
 
 import glob
+import json
 import os
 import pwd
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Callable, NamedTuple
+from typing import Any, Callable, NamedTuple
 
 from .errors import InnodbError
 from .processes import Run
@@ -20,15 +21,26 @@ DROP_IN_PREFIX = "zz-pagesmith"
 MAX_INCLUDE_DEPTH = 10
 BOOLEAN_PREFIXES = {"skip_": "0", "disable_": "0", "enable_": "1"}
 NO_VALUE = "(No default value)"
+#: Where MySQL keeps the variables that SET PERSIST has set, in its data directory, and the variable that says whether they count.
+PERSISTED_FILE = "mysqld-auto.cnf"
+PERSISTED_LOAD = "persisted_globals_load"
 
 
 class Setting(NamedTuple):
-    """One line that sets an option. name has underscores and neither C(loose_) nor C(skip_); line counts from 1."""
+    """One line that sets an option. name has underscores and neither C(loose_) nor C(skip_); line counts from 1.
+
+    line 0: the file has no lines, as that of persisted variables, or it is no file.
+    """
 
     name: str
     value: str
     file: str
     line: int
+
+    @property
+    def place(self) -> str:
+        """The file, with the line where it has some."""
+        return f"{self.file}:{self.line}" if self.line else self.file
 
 
 def normalise(name: str, value: str | None) -> tuple[str, str]:
@@ -132,7 +144,8 @@ class Options:
     values: what the server itself says it would use, by variable name (underscores), unset ones as None.
     settings: every line that sets an option of this server, in the order the server reads them.
     files, directories: what was read, in order. roots: the files that include the others. groups: the groups that count.
-    arguments: options of the command line, which win over all files.
+    arguments: options of the command line, which win over all files. persisted: variables that MySQL keeps in its data directory, the
+    last of settings, which win over the command line as well.
     """
 
     values: dict[str, str | None]
@@ -142,6 +155,7 @@ class Options:
     roots: list[str] = field(default_factory=list)
     groups: list[str] = field(default_factory=list)
     arguments: dict[str, str] = field(default_factory=dict)
+    persisted: list[Setting] = field(default_factory=list)
 
     def get(self, name: str) -> str | None:
         return self.values.get(name)
@@ -153,7 +167,7 @@ class Options:
     def reread(self, overlay: dict[str, str]) -> list[Setting]:
         """The settings as they would be with these contents in place of, or beside, the files on disk."""
         reader = Reader(self.groups, overlay)
-        return [setting for root in self.roots for setting in reader.read(root)]
+        return [setting for root in self.roots for setting in reader.read(root)] + self.persisted
 
 
 def parse_help(text: str) -> tuple[list[str], list[str], dict[str, str | None]]:
@@ -207,8 +221,34 @@ def read_options(run: Run, program: str, defaults_file: str | None, group_suffix
     given = dict(normalise(*_split_argument(argument)) for argument in arguments)
     places = [setting.value for setting in settings if setting.name == "datadir"] + [given[name] for name in given if name == "datadir"]
     datadir = places[-1] if places else default_datadir(run, program)
+    persisted = read_persisted(datadir) if values.get(PERSISTED_LOAD) == "TRUE" else []
     values = {name: _moved(value, scratch, datadir.rstrip("/")) for name, value in values.items()}
-    return Options(values, settings, reader.files, reader.directories, roots, groups, given)
+    values.update({setting.name: setting.value for setting in persisted})
+    return Options(values, settings + persisted, reader.files, reader.directories, roots, groups, given, persisted)
+
+
+def read_persisted(datadir: str) -> list[Setting]:
+    """The variables that MySQL keeps in this data directory; InnodbError when they can't be understood."""
+    path = os.path.join(datadir, PERSISTED_FILE)
+    if not os.path.exists(path):
+        return []
+    try:
+        found = json.loads(read_option_file(path))
+        return [Setting(name, value, path, 0) for name, value in _persisted_in(found)]
+    except (ValueError, AttributeError) as error:
+        raise InnodbError(
+            f"the persisted variables in {path} can't be read, and the server does not start with such a file",
+            remedy="Put it back as it was, or move it away to lose what SET PERSIST has set",
+        ) from error
+
+
+def _persisted_in(groups: dict[str, Any]) -> Iterator[tuple[str, str]]:
+    """Names and values, in whatever groups the version of the file has them."""
+    for name, item in groups.items():
+        if isinstance(item, dict) and "Value" in item:
+            yield name, str(item["Value"])
+        elif isinstance(item, dict):
+            yield from _persisted_in(item)
 
 
 def _moved(value: str | None, scratch: str, datadir: str) -> str | None:
@@ -256,12 +296,13 @@ def include_directive(options: Options, defaults_file: str | None) -> tuple[str,
 
 
 def overridden(options: Options, drop_in: str, content: str, others: Mapping[str, str] | None = None) -> list[tuple[Setting, Setting]]:
-    """Options of our drop-in that another line or the command line sets later: pairs of (ours, the one that wins).
+    """Options of our drop-in that another line, the command line or a persisted variable sets later: pairs of (ours, the one that wins).
 
     others: contents by path of further files as they will be.
     """
     settings = options.reread({**(others or {}), drop_in: content})
     last = {setting.name: setting for setting in settings}
     last.update({name: Setting(name, value, "the command line of the server", 0) for name, value in options.arguments.items()})
+    last.update({setting.name: setting for setting in options.persisted})
     ours = [setting for setting in settings if setting.file == drop_in]
     return [(own, last[own.name]) for own in ours if last[own.name].file != drop_in and last[own.name].value != own.value]

@@ -51,7 +51,7 @@ def origins(
         elif place in BUILT_IN or (not place and line is None):
             entry["default"] = True
         elif line is not None and (path is None or os.path.realpath(path) == os.path.realpath(line.file)):
-            entry.update(file=line.file, line=line.line)
+            entry.update(file=line.file, line=line.line or None)
         else:
             # A file that was changed since the start, or that the server wrote itself.
             entry.update(file=path, line=None)

@@ -44,7 +44,7 @@ class Conflict(NamedTuple):
     kept: bool
 
     def __str__(self) -> str:
-        place = f"{self.file}:{self.line} sets {self.name}={self.theirs}"
+        place = f"{self.file}{f':{self.line}' if self.line else ''} sets {self.name}={self.theirs}"
         if self.kept:
             return f"{place}, which stays; without that line it would be {self.ours}"
         return f"{place}, which our {self.name}={self.ours} replaces"

@@ -288,7 +288,9 @@ storage:
           type: list
           elements: str
 settings:
-  description: Every line of an option file that sets an option of this server, in the order in which they are read.
+  description:
+    - Every line of an option file that sets an option of this server, in the order in which they are read.
+    - Then the variables that C(SET PERSIST) keeps in MySQL's data directory, which win over all of them; their C(line) is V(0).
   type: list
   elements: dict
   returned: O(gather_subset) has V(settings)

@@ -245,15 +245,17 @@ def test_a_line_that_is_yet_to_be_written_counts(tmp_path):
 class Program:
     """A server program that says where it would work, as the real ones do, and remembers how it was asked."""
 
-    def __init__(self, default: str = "/var/lib/mysql") -> None:
+    def __init__(self, default: str = "/var/lib/mysql", variables: tuple[str, ...] = ()) -> None:
         self.default = default
+        self.variables = variables
         self.asked: list[str] = []
 
     def __call__(self, command):
         given = [argument.partition("=")[2] for argument in command if argument.startswith("--datadir=")]
         datadir = given[-1] if given else self.default
         self.asked.append(datadir)
-        lines = [f"datadir {datadir}/", f"aria-log-dir-path {datadir}/", f"pid-file {datadir}/host.pid", f"tmpdir {datadir}-other"]
+        own = [f"aria-log-dir-path {datadir}/", f"pid-file {datadir}/host.pid", f"tmpdir {datadir}-other"]
+        lines = [f"datadir {datadir}/", *own, *self.variables]
         table = re.sub(r"(-{10,} -{10,}\n).*?\n\n", lambda match: match.group(1) + "\n".join(lines) + "\n\n", HELP, flags=re.DOTALL)
         return 0, table.replace("/etc/my.cnf /etc/mysql/my.cnf ~/.my.cnf", "/nowhere/my.cnf"), ""
 
@@ -275,6 +277,56 @@ def test_options_are_listed_without_touching_the_data_directory(tmp_path, line, 
     scratch = program.asked[0]
     assert scratch != expected and not os.path.exists(scratch)
     assert options.values["tmpdir"] == f"{scratch}-other"
+
+
+#: As MySQL 9.7.4 wrote it.
+PERSISTED = """{"Version": 2,
+"mysql_static_variables": {"innodb_read_io_threads": {"Value": "6", "Metadata": {"Host": "localhost", "User": "root", "Timestamp": 1}}},
+"mysql_dynamic_variables": {"innodb_io_capacity": {"Value": "300", "Metadata": {"Host": "localhost", "User": "root", "Timestamp": 2}}},
+"mysql_dynamic_parse_early_variables": {"max_connections": {"Value": "200", "Metadata": {"User": "root", "Timestamp": 3}}}}
+"""
+#: As MySQL before 8.0.29 had it.
+PERSISTED_FIRST = """{"Version": 1, "mysql_server": {
+"innodb_io_capacity": {"Value": "300", "Metadata": {"Timestamp": 2, "User": "root", "Host": "localhost"}},
+"max_connections": {"Value": "200", "Metadata": {"Timestamp": 3, "User": "root", "Host": "localhost"}},
+"mysql_server_static_options": {"innodb_read_io_threads": {"Value": "6", "Metadata": {"Timestamp": 1, "User": "root"}}}}}
+"""
+
+
+def options_with_persisted(tmp_path, text, loads="persisted-globals-load TRUE"):
+    datadir, root = tmp_path / "data", tmp_path / "my.cnf"
+    datadir.mkdir()
+    (datadir / "mysqld-auto.cnf").write_text(text)
+    root.write_text(f"[mysqld]\ndatadir={datadir}\ninnodb_io_capacity=900\n!includedir {tmp_path}/conf.d\n")
+    program = Program(variables=("innodb-io-capacity 900", "innodb-read-io-threads 4", "max-connections 151", loads))
+    return option_file.read_options(program, "mysqld", str(root), None, ["--innodb-read-io-threads=5"])
+
+
+@pytest.mark.parametrize("text", [PERSISTED, PERSISTED_FIRST])
+def test_persisted_variables_win_over_everything(tmp_path, text):
+    options = options_with_persisted(tmp_path, text)
+    names = ("innodb_io_capacity", "innodb_read_io_threads", "max_connections")
+    assert [options.get(name) for name in names] == ["300", "6", "200"]
+    assert options.where("innodb_io_capacity")[-1] == ("innodb_io_capacity", "300", f"{tmp_path}/data/mysqld-auto.cnf", 0)
+    content = "[mysqld]\ninnodb_io_capacity=400\ninnodb_read_io_threads=7\nport=1\n"
+    lost = option_file.overridden(options, f"{tmp_path}/conf.d/zz-pagesmith.cnf", content)
+    assert [(winner.name, winner.value, os.path.basename(winner.file)) for _own, winner in lost] == [
+        ("innodb_io_capacity", "300", "mysqld-auto.cnf"),
+        ("innodb_read_io_threads", "6", "mysqld-auto.cnf"),
+    ]
+
+
+@pytest.mark.parametrize("loads", ["persisted-globals-load FALSE", "port 3306"])
+def test_persisted_variables_that_the_server_does_not_load(tmp_path, loads):
+    """MariaDB knows none, and a file of them may lie in a data directory that came from MySQL."""
+    options = options_with_persisted(tmp_path, "not even JSON", loads)
+    assert options.get("innodb_io_capacity") == "900" and options.where("innodb_io_capacity")[-1].value == "900"
+
+
+@pytest.mark.parametrize("text", ["{broken", '["a list"]'])
+def test_persisted_variables_that_cannot_be_read(tmp_path, text):
+    with pytest.raises(InnodbError, match="mysqld-auto.cnf.*does not start"):
+        options_with_persisted(tmp_path, text)
 
 
 def test_a_server_that_does_not_tell_its_data_directory():
