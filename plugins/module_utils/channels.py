@@ -116,6 +116,15 @@ def trouble(channel: Channel) -> str | None:
     return None
 
 
+def counted_as_applied(channel: Channel) -> bool:
+    """Whether a MariaDB replica will count transactions as applied in gtid_slave_pos that wait in its relay log.
+
+    A receiver that asks by file and position gets the GTID of that place from its source each time it connects, and the server takes
+    it for its gtid_slave_pos. A running applier soon sets it right; one that stands still does not.
+    """
+    return channel.io and not channel.sql and not channel.by_gtid and not applied(channel, channel.read_file, channel.read_position)
+
+
 def _because(channel: Channel) -> str:
     return f": {channel.error}" if channel.error else ""
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Callable
 
 from .census import Difference
-from .channels import trouble
+from .channels import counted_as_applied, trouble
 from .errors import InnodbError
 from .facts import Facts
 from .option_file import Setting
@@ -164,6 +164,15 @@ def _activity(facts: Facts, request: Request) -> Iterable[Blocker]:
                 channel.title,
                 f"{channel.title} does not work, so it could not be proven that it goes on afterwards: {reason}",
                 "Repair it, or stop it and empty its error (RESET SLAVE) if it is not to replicate",
+            )
+        elif facts.instance.engine.trait("gtid_slave_pos") and counted_as_applied(channel):
+            yield Blocker(
+                f"replica {channel.name or 'default'}",
+                channel.title,
+                f"{channel.title} has received transactions that its applier, which is stopped, has not applied, and its receiver runs:"
+                " when that connects anew, by file and position, the server counts all of them as applied in gtid_slave_pos",
+                f"Let the applier catch up (START SLAVE '{channel.name}' SQL_THREAD), or stop the receiver as well"
+                f" (STOP SLAVE '{channel.name}' IO_THREAD) until the applier is to run",
             )
     if server.variables.get("wsrep_on") == "ON":
         yield Blocker(

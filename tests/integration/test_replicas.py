@@ -138,7 +138,7 @@ def test_the_password_of_a_replica_reaches_no_journal(chain: tuple[Sandbox, Sand
 def place(replica: Sandbox) -> list:
     """Where a replica stands, in the terms by which it goes on."""
     found = status(replica)
-    return [found["Using_Gtid"], found["Exec_Master_Log_Pos"], *([found["Gtid_Slave_Pos"]] if found["Using_Gtid"] != "No" else [])]
+    return [found["Using_Gtid"], found["Exec_Master_Log_Pos"], found["Gtid_Slave_Pos"]]
 
 
 def test_what_stood_still_stands_still(chain: tuple[Sandbox, Sandbox, Sandbox]) -> None:
@@ -150,16 +150,22 @@ def test_what_stood_still_stands_still(chain: tuple[Sandbox, Sandbox, Sandbox]) 
     while str(status(middle)["Read_Master_Log_Pos"]) != primary.sql("SHOW MASTER STATUS").split()[1]:
         assert time.monotonic() < deadline, status(middle)
         time.sleep(0.05)
+    receives = status(middle)["Using_Gtid"] != "No"
+    if not receives:
+        # The source tells a receiver that comes by file and position a GTID, which the server would take for that of its applier.
+        with pytest.raises(Refused, match=r"counts all of them as applied.*STOP SLAVE '' IO_THREAD"):
+            middle.migrate("8k")
+        middle.sql("STOP SLAVE IO_THREAD")
     at = {each: place(each) for each in (middle, last)}
     for each in (middle, last):
         assert each.migrate("8k")["outcome"] == "migrated"
         assert place(each) == at[each]
-    assert (status(middle)["Slave_IO_Running"], status(middle)["Slave_SQL_Running"]) == ("Yes", "No")
+    assert (status(middle)["Slave_IO_Running"], status(middle)["Slave_SQL_Running"]) == ("Yes" if receives else "No", "No")
     assert (status(last)["Slave_IO_Running"], status(last)["Slave_SQL_Running"]) == ("No", "No")
     assert middle.sql("SELECT @@read_only").strip() == "1"
     assert rows(middle) == rows(last) == rows(primary) - 1
     # And they go on from where they stood.
-    middle.sql("START SLAVE SQL_THREAD")
+    middle.sql("START SLAVE")
     last.sql("START SLAVE")
     same(middle, primary)
     same(last, primary)

@@ -9,7 +9,14 @@ import re
 import pytest
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils import replication
-from ansible_collections.pagesmith.innodb.plugins.module_utils.channels import applied, behind, channels_of, lost, trouble
+from ansible_collections.pagesmith.innodb.plugins.module_utils.channels import (
+    applied,
+    behind,
+    channels_of,
+    counted_as_applied,
+    lost,
+    trouble,
+)
 from ansible_collections.pagesmith.innodb.plugins.module_utils.engines import Engine
 
 MARIADB = {
@@ -72,6 +79,15 @@ def test_a_channel_without_a_source_is_none():
 def test_trouble(more, reason):
     found = trouble(channel(**more))
     assert found is None if reason is None else re.search(reason, found)
+
+
+def test_what_a_receiver_makes_the_server_count_as_applied():
+    stands = {"slave_sql_running": "No"}
+    assert counted_as_applied(channel(**stands))
+    assert not counted_as_applied(channel())
+    assert not counted_as_applied(channel(**stands, slave_io_running="No"))
+    assert not counted_as_applied(channel(**stands, using_gtid="Slave_Pos"))
+    assert not counted_as_applied(channel(**stands, master_log_file="binlog.000009", read_master_log_pos="400"))
 
 
 @pytest.mark.parametrize(

@@ -34,6 +34,13 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.tables import Tab
 DATADIR = "/var/lib/mysql"
 REPLICATES = {"connection_name": "", "master_host": "db1", "master_port": "3306", "slave_io_running": "Yes", "slave_sql_running": "Yes"}
 BROKEN = {"connection_name": "west", "slave_io_running": "Connecting", "last_io_error": "Access denied"}
+AHEAD = {
+    "slave_sql_running": "No",
+    "relay_master_log_file": "b.1",
+    "exec_master_log_pos": "4",
+    "master_log_file": "b.1",
+    "read_master_log_pos": "9",
+}
 GIB = 1 << 30
 VARIABLES = {
     "innodb_page_size": "16384",
@@ -114,6 +121,12 @@ def test_nothing_stands_against_an_ordinary_server():
         pytest.param(facts(server(long_transactions=["a", "b"])), ["long_transaction"] * 2, id="long transactions"),
         pytest.param(facts(server(channels=channels_of([REPLICATES]))), [], id="replica"),
         pytest.param(facts(server(channels=channels_of([{**REPLICATES, **BROKEN}]))), ["replica west"], id="broken replica"),
+        pytest.param(facts(server(channels=channels_of([{**REPLICATES, **AHEAD}]))), ["replica default"], id="received, not applied"),
+        pytest.param(
+            facts(server(channels=channels_of([{**REPLICATES, **AHEAD}])), engine=Engine("mysql", (9, 7, 0), "")),
+            [],
+            id="received, not applied, MySQL",
+        ),
         pytest.param(facts(server({"wsrep_on": "ON"})), ["galera"], id="Galera"),
         pytest.param(facts(server({"wsrep_on": "OFF"}, replicas=3)), [], id="a source with replicas"),
         pytest.param(facts(layout=layout(symbolic_links=["/l"])), ["symbolic_link"], id="symbolic link"),
