@@ -128,6 +128,7 @@ REASONS_AT_WORK = {
     "mariadb_64k_slower": ({}, None, None),
     "xtradb_8k": ({}, None, None),
     "percona_2016_4k": (sized(data=200 * GIB, pool=8 * GIB, memory=16 * GIB), None, None),
+    "percona_2016_4k_larger_pool": ({}, None, None),
     "log_block_note": ({"server.variables.innodb_log_write_ahead_size": 512}, None, None),
     "ssd_reads_more_small_units": ({}, None, None),
     "flash_study_small": ({}, None, None),
