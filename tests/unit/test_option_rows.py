@@ -90,18 +90,19 @@ def test_an_option_that_the_table_does_not_know():
 @pytest.mark.parametrize("sector", [512, 4096, None])
 def test_a_rendered_file_has_only_what_this_server_takes(engine, storage, memory_mib, sector):
     """The review of files for servers that can't be run: no line is ignored, deprecated or fatal, or may be missing in a build."""
-    facts = {
-        "page_size": 16384,
-        "memory_bytes": memory_mib << 20,
-        "storage": storage,
-        "physical_sector_bytes": sector,
-        "datadir_is_mount_point": True,
-    }
-    choices = choose(engine, facts, {})
-    assert len(choices) >= 3
-    for choice in choices:
-        span = find_span(choice.name, engine)
-        assert (span.state, span.use) == (WORKS, CHOSEN), choice.line
+    for page_size in engine.trait("page_sizes"):
+        facts = {
+            "page_size": page_size,
+            "memory_bytes": memory_mib << 20,
+            "storage": storage,
+            "physical_sector_bytes": sector,
+            "datadir_is_mount_point": True,
+        }
+        choices = choose(engine, facts, {})
+        assert len(choices) >= 3
+        for choice in choices:
+            span = find_span(choice.name, engine)
+            assert (span.state, span.use) == (WORKS, CHOSEN), choice.line
 
 
 def test_every_rule_has_its_option():
