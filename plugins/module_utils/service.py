@@ -18,6 +18,8 @@ from .processes import Run
 UNITS = ("mariadb.service", "mysql.service", "mysqld.service")
 GUARD_FILE = "pagesmith-fence.conf"
 SHELLS = ("sh", "bash", "dash")
+#: What a process that systemd has forked calls itself until it becomes the program of the unit; from 254 on, what it runs till then.
+NOT_YET = re.compile(r"\(.*\)|(?:.*/)?systemd-executor")
 UNIT_PROPERTIES = "Id,LoadState,MainPID,ExecStart,Environment,TriggeredBy,DropInPaths"
 CONDITION = "[Unit]\nConditionPathExists=!"
 
@@ -92,11 +94,13 @@ class SystemdService:
         return dict(line.partition("=")[::2] for line in out.splitlines() if "=" in line)
 
     def command(self) -> list[str]:
-        """The server's command line: of the running process, or as the unit would start it."""
+        """The server's command line: of the running process, or as the unit starts it, also while the process is not the server yet."""
         properties = self.properties()
         pid = int(properties.get("MainPID") or 0)
         arguments = processes.command_line(pid) if pid else []
-        return arguments or parse_exec_start(properties.get("ExecStart", ""), properties.get("Environment", ""))
+        if arguments and not NOT_YET.fullmatch(arguments[0]) and os.path.basename(arguments[0]) not in SHELLS:
+            return arguments
+        return parse_exec_start(properties.get("ExecStart", ""), properties.get("Environment", ""))
 
     def pid(self) -> int | None:
         return int(self.properties().get("MainPID") or 0) or None
