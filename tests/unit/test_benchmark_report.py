@@ -70,6 +70,15 @@ def test_page_holds_conclusion_figures_and_what_it_takes_to_repeat_it(data):
     assert all(address.startswith(("./", "#")) for address in page.addresses)
 
 
+def test_page_tells_what_was_replayed(data):
+    data["replay"] = {"kinds": [{"text": "SELECT a FROM t WHERE id = ?", "weight": 1200}], "left_out": {"its kind is rare": 3}}
+    page = Outline(result_page(Result("db1", data), plots=False)).text
+    for words in ("The host's own statements", "1,200replayedSELECT a FROM t WHERE id = ?", "3left outits kind is rare"):
+        assert words in page
+    del data["replay"]
+    assert "The host's own statements" not in Outline(result_page(Result("db1", data), plots=False)).text
+
+
 def test_the_same_result_gives_the_same_page(data):
     assert result_page(Result("db1", data)) == result_page(Result("db1", data))
 

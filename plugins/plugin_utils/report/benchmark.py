@@ -251,7 +251,7 @@ def _is_number(written: str) -> bool:
 def _gain(rates: dict[int, dict[str, Any]], now: int | None, best: int | None) -> str:
     before, after = (amount(rates.get(size, {}), "transactions_per_second") for size in (now, best))
     if now == best:
-        return f"{size_text(now)} is as fast as any"
+        return f"nothing is faster than {size_text(now)} beyond the spread"
     return f"{after / before - 1:+.0%} transactions" if before and after else ""
 
 
@@ -305,6 +305,14 @@ def log_grid(data: dict[str, Any]) -> Grid | None:
             rows.append([f"{value} B", text(entry, "load"), text(entry, "threads"), said, *shown])
     head = ["Block", "Load", "Threads", "Verdict", THROUGHPUT.label, LATENCY.label, BARS[1].label]
     return Grid(head, rows) if rows else None
+
+
+def replay_grid(data: dict[str, Any]) -> Grid:
+    """Kinds of the host's statements that were replayed, and how many were left out, by the reason."""
+    kinds = [[count_text(number(entry, "weight")), "replayed", text(entry, "text")] for entry in mappings(data, "replay", "kinds")]
+    left_out = mapping(data, "replay", "left_out")
+    rows = [*kinds, *([count_text(number(data, "replay", "left_out", reason)), "left out", reason] for reason in left_out)]
+    return Grid(["Statements", "", "Kind, or why"], rows)
 
 
 def compared(before: dict[str, Any], after: dict[str, Any]) -> Grid:

@@ -21,7 +21,7 @@ from .pages import NO_PLOTS, address, environment
 from .plots import drawing
 from .svg import inline_svg
 from .units import bytes_text, size_text
-from .values import cleaned, mapping, text, texts, visible
+from .values import cleaned, text, texts, visible
 
 
 class Result(NamedTuple):
@@ -105,6 +105,9 @@ def data_views(drawer: Drawer, data: dict[str, Any]) -> list[dict[str, Any]]:
                 title = f"Bytes on disk: {kind}"
                 words = ", ".join(f"{bytes_text(each.value)} at {size_text(each.size)}" for each in bars)
                 section["sizes"].append(drawer.view(title, words, None, draw_size_bars, (bytes_text, bars)))
+        if len(section["loads"]) == 1:
+            section["loads"][0]["plots"] += section["sizes"]
+            section["sizes"] = []
     return list(found.values())
 
 
@@ -129,7 +132,7 @@ def result_page(result: Result, plots: bool = True, before: dict[str, Any] | Non
         "surroundings": benchmark.surroundings(data),
         "settings": benchmark.settings_rows(data),
         "commands": benchmark.command_rows(data),
-        "replayed": mapping(data, "replay"),
+        "replayed": benchmark.replay_grid(data),
         "source": visible(source),
         "source_address": address(source),
     }
