@@ -178,7 +178,10 @@ def make_data(bench: Bench, series: Series, variant: Variant, scratch: Paths) ->
     hasty = [option for option in engine.trait("unsafe_options") if not option.startswith("--secure-file-priv")]
     starting = benchmark_server.server(bench.instance, scratch, _place(bench, variant), bench.plan, variant, hasty)
     units = series.dataset.units(series.data_to_pool * bench.plan.pool_bytes)
-    with benchmark_server.thrown_away(starting) as server, server.session() as session:
+    with ExitStack() as stack:
+        server = stack.enter_context(benchmark_server.thrown_away(starting))
+        session = stack.enter_context(server.session())
+        stack.enter_context(io_limit(server.process.pid, bench.directory, bench.plan.io_limit_bytes))
         session.execute(f"CREATE DATABASE {quote(sysbench.SCHEMA)}")
         began = time.monotonic()
         if series.dataset.name == REPLAY:
@@ -230,20 +233,26 @@ def measure_variant(bench: Bench, series: Series, variant: Variant, scratch: Pat
     plan = bench.plan
     starting = benchmark_server.server(bench.instance, scratch, _place(bench, variant), plan, variant)
     with benchmark_server.thrown_away(starting) as server, server.session() as session:
-        bench.commands.setdefault(f"server {variant.name}", server.command())
+        kind = "" if series.kind == PAGE_SIZE else "with blocks of "
+        bench.commands.setdefault(f"server {kind}{variant.name}", server.command())
         if not bench.settings:
             bench.settings.update(session.variables(*SETTINGS))
         with io_limit(server.process.pid, bench.directory, plan.io_limit_bytes):
-            if series.data_to_pool <= 1:
-                for table in table_names(session):
-                    # Every row is read, so that every page is in the pool.
-                    session.rows(f"CHECKSUM TABLE {table}")
+            fill_pool(session, plan.pool_bytes)
             for load in series.loads:
                 if plan.warm_up_seconds:
                     run_load(bench, series, load, server, max(series.threads), 0, plan.warm_up_seconds)
                 for threads in series.threads:
                     measured = measure(bench, series, load, server, session, threads, number)
                     bench.measurements.append({"series": series.kind, "variant": variant.name, **measured})
+
+
+def fill_pool(session: Session, pool_bytes: int) -> None:
+    """Read whole tables until all are in the pool, or it is full. A load would fill it the slower, the smaller the pages are."""
+    for table in table_names(session):
+        if int(session.row("SHOW GLOBAL STATUS LIKE 'Innodb_data_read'")["value"]) >= pool_bytes:
+            return
+        session.rows(f"CHECKSUM TABLE {table}")
 
 
 def measure(bench: Bench, series: Series, load: Load, server: PrivateServer, session: Session, threads: int, number: int) -> dict[str, Any]:

@@ -120,7 +120,8 @@ def io_limit(pid: int, directory: str, bytes_per_second: int) -> Iterator[None]:
         yield
     finally:
         # A group with a process in it can't be removed; the process may outlive us here.
-        _write(os.path.join(hierarchy, "cgroup.procs"), str(pid)) if os.path.exists(f"/proc/{pid}") else None
+        if os.path.exists(f"/proc/{pid}"):
+            _write(os.path.join(hierarchy, "cgroup.procs"), str(pid))
         os.rmdir(group)
 
 

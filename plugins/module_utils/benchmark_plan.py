@@ -131,7 +131,8 @@ def memory_needed(plan: Plan) -> int:
 
 
 def series_seconds(plan: Plan, series: Series) -> float:
-    making = 2 * START_SECONDS + data_bytes(plan, series) / LOAD_BYTES_PER_SECOND
+    speed = min(LOAD_BYTES_PER_SECOND, plan.io_limit_bytes or LOAD_BYTES_PER_SECOND)
+    making = 2 * START_SECONDS + data_bytes(plan, series) / speed
     return len(series.variants) * (making + plan.rounds * round_seconds(plan, series))
 
 

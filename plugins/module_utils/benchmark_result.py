@@ -57,6 +57,15 @@ def result(bench: Bench, machine: Mapping[str, Any], storage: Mapping[str, Any],
     }
 
 
+def spread_of(rounds: int) -> str:
+    """What a spread is with so many rounds."""
+    if rounds == 1:
+        return f"one round has no spread, and {benchmark_statistics.SPREAD_OF_ONE:.0%} of the figure is taken for it"
+    factor = benchmark_statistics.SPREAD_OF.get(rounds, 1)
+    times = f", times {factor:g} since {rounds} rounds say little" if factor > 1 else ""
+    return f"a spread is the largest distance of a round from the median{times}"
+
+
 def conclusion(by_data: Mapping[str, Mapping[str, Any]], base: str) -> str:
     """One sentence for each size of the data."""
     found = []
@@ -83,8 +92,8 @@ def circumstances(bench: Bench, direct: bool, busy: str) -> list[str]:
         f"Private servers of {bench.instance.engine.title} with pages of {sizes} in {bench.directory}, with the host's own option files"
         f" but for a buffer pool of {plan.pool_bytes // MIB} MiB, a log of {plan.log_bytes // MIB} MiB and no binary log. They keep"
         f" 1/{FREE_SHARE} of that pool free, where the servers' default is a number of pages.",
-        f"{plan.rounds} rounds in turns; each round starts the server anew and warms it up for {plan.warm_up_seconds} s for each load,"
-        f" then {plan.seconds} s are measured for each number of threads. Figures are medians, spreads the largest distance from them.",
+        f"{plan.rounds} rounds in turns; each round starts the server anew, fills its pool and warms it up for {plan.warm_up_seconds} s for"
+        f" each load, then {plan.seconds} s are measured for each number of threads. Figures are medians; {spread_of(plan.rounds)}.",
         "The file cache was kept out with O_DIRECT; what the storage itself caches was not."
         if direct
         else "The file cache could not be kept out, since the file system has no O_DIRECT: reads may have come from memory.",

@@ -59,7 +59,9 @@ options:
     elements: int
     default: [8, 32]
   rounds:
-    description: How often each page size is measured. With one round there is no spread, and a tenth is taken for it.
+    description:
+      - How often each page size is measured. With one round there is no spread, and a tenth of the figure is taken for it. With two, the
+        distance of the rounds is taken threefold, since they are close together by chance too often.
     type: int
     default: 3
   seconds:
@@ -98,7 +100,8 @@ options:
     default: "0"
   io_limit_bytes:
     description:
-      - Bytes per second that a private server may read, and as many that it may write, by a control group. With V(0) there is no limit.
+      - Bytes per second that a private server may read, and as many that it may write, by a control group, also while its data are made.
+        With V(0) there is no limit.
       - The figures are those of a slower storage then.
     type: str
     default: "0"

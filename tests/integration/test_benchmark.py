@@ -15,7 +15,8 @@ import pytest
 from harness import CASES, PATIENCE, Sandbox
 
 from ansible_collections.pagesmith.innodb.plugins.action.page_size_benchmark import own_scripts
-from ansible_collections.pagesmith.innodb.plugins.module_utils import scratch
+from ansible_collections.pagesmith.innodb.plugins.module_utils import benchmark_host, scratch
+from ansible_collections.pagesmith.innodb.plugins.module_utils.option_values import MIB
 
 HERE = Path(__file__).resolve().parent
 MODULE = """
@@ -113,7 +114,7 @@ def test_what_a_decision_needs_is_there(measured: dict[str, Any]) -> None:
 
 
 def test_what_it_takes_to_repeat_it_is_there(measured: dict[str, Any]) -> None:
-    assert any("--innodb-page-size=4096" in line for line in measured["commands"]["server 4096"])
+    assert any("--innodb-page-size=4096" in line for line in measured["commands"]["server with blocks of 4096"])
     assert any(name.startswith("sysbench oltp_read_write prepare") for name in measured["commands"])
     assert measured["settings"]["innodb_flush_log_at_trx_commit"] == "1"
     assert measured["settings"]["innodb_buffer_pool_size"] == str(24 << 20)
@@ -132,6 +133,33 @@ def test_own_loads_make_their_data_and_run(shared: Sandbox) -> None:
     assert all(each["transactions"] > 0 and each["ignored_errors"] == 0 for each in found.values())
     assert found["new_orders"]["new_orders_per_minute"] > 0
     assert all(each["units"] > 1 for each in result["benchmark"]["datasets"])
+
+
+def test_blocks_of_the_log_are_compared(shared: Sandbox) -> None:
+    """At the page size of the host, with the load that writes; each server says which size it has."""
+    loads = ["oltp_point_select", "oltp_write_only"]
+    result = finish(start(arguments(shared, loads=loads, page_sizes=["16k"], log_write_ahead_bytes=[512, 4096], rounds=1)))
+    assert not result.get("failed"), result.get("msg")
+    found = result["benchmark"]["log_blocks"]
+    (cell,) = found["figures"]
+    assert cell["load"] == "oltp_write_only" and set(cell["variants"]) == {"512", "4096"}
+    assert set(cell["verdicts"]) == {"4096"} and found["base"] == "512"
+    assert "--innodb-log-write-ahead-size=4096" in result["benchmark"]["commands"]["server with blocks of 4096"]
+    assert {each["load"] for each in result["benchmark"]["measurements"]} == set(loads)
+
+
+LIMIT = 8 * MIB
+
+
+def test_reads_and_writes_are_limited(shared: Sandbox) -> None:
+    """By a control group that is gone afterwards."""
+    given = arguments(shared, io_limit_bytes=str(LIMIT), data_to_pool=[2], page_sizes=["16k"], rounds=1, seconds=4, time_limit_seconds=0)
+    result = finish(start(given))
+    assert not result.get("failed"), result.get("msg")
+    (found,) = result["benchmark"]["measurements"]
+    assert 0 < found["read_bytes_per_second"] < 1.5 * LIMIT and found["written_bytes_per_second"] < 1.5 * LIMIT
+    assert f"Reads and writes were limited to {LIMIT // MIB} MiB/s each." in result["benchmark"]["circumstances"]
+    assert list(Path(benchmark_host.CGROUPS).rglob(f"{benchmark_host.CGROUP_PREFIX}*")) == []
 
 
 def test_check_mode_starts_nothing(shared: Sandbox) -> None:

@@ -5,11 +5,18 @@
 from __future__ import annotations
 
 import dataclasses
+import random
 from pathlib import Path
 
 import pytest
 
-from ansible_collections.pagesmith.innodb.plugins.module_utils import benchmark_loads, benchmark_plan, benchmark_server, sysbench
+from ansible_collections.pagesmith.innodb.plugins.module_utils import (
+    benchmark_loads,
+    benchmark_plan,
+    benchmark_result,
+    benchmark_server,
+    sysbench,
+)
 from ansible_collections.pagesmith.innodb.plugins.module_utils import benchmark_statistics as statistics
 from ansible_collections.pagesmith.innodb.plugins.module_utils.benchmark_counters import Look, passed
 from ansible_collections.pagesmith.innodb.plugins.module_utils.benchmark_result import conclusion
@@ -247,6 +254,14 @@ def test_median_and_spread():
     assert statistics.middle([50]) == {"median": 50, "spread": 5}
 
 
+def test_what_differs_by_chance_is_seldom_told_as_a_difference():
+    """Also with two rounds, whose distance alone says little."""
+    dice = random.Random(1)
+    for number in (2, 3, 5):
+        pairs = [[statistics.middle([dice.gauss(100, 5) for _ in range(number)]) for _ in "ab"] for _ in range(2000)]
+        assert sum(not statistics.same(*pair) for pair in pairs) / len(pairs) < 0.08
+
+
 @pytest.mark.parametrize(
     ("rates", "verdict"),
     [([130, 131, 129], "faster"), ([70, 71, 69], "slower"), ([103, 108, 104], "no difference"), ([200, 90, 110], "no difference")],
@@ -280,11 +295,28 @@ def rate(value: float, spread: float) -> dict[str, float]:
             {"4096": rate(50, 5), "16384": rate(100, 5)},
             "No other page size does more than 16k beyond the spread of the rounds (10%); 4k does less.",
         ),
+        (
+            {"4096": rate(110, 30), "16384": rate(100, 5)},
+            "No other page size does more than 16k beyond the spread of the rounds (27%): no difference."
+            " Smaller differences can't be seen so: measure more rounds, for longer.",
+        ),
         ({"4096": rate(50, 5)}, "Nothing can be said: there are no whole rounds of two page sizes."),
     ],
 )
 def test_conclusion(rates, words):
     assert statistics.conclusion(rates, "16384") == words
+
+
+@pytest.mark.parametrize(
+    ("number", "words"),
+    [
+        (1, "one round has no spread, and 10% of the figure is taken for it"),
+        (2, "a spread is the largest distance of a round from the median, times 3 since 2 rounds say little"),
+        (3, "a spread is the largest distance of a round from the median"),
+    ],
+)
+def test_what_a_spread_is(number, words):
+    assert benchmark_result.spread_of(number) == words
 
 
 def test_conclusion_for_each_size_of_the_data():
