@@ -60,6 +60,8 @@ BASE = 16384
 FACTS_PARAMETERS = {"subset_timeout": 60, "table_list_limit": 50}
 #: A host is assessed after days of its load; what was counted in the seconds of a measurement stands for these days.
 UPTIME_SECONDS = 2 * 86400
+#: What the pool of a database host has of its memory. This machine has room for all data, and then the answer is a larger pool.
+POOL_TO_MEMORY = 0.7
 AIM = 0.03
 
 Key = tuple[str, float]
@@ -103,6 +105,7 @@ class Facts:
         device = storage_of([server.datadir])[server.datadir]["kind"]
         counted = difference(after.server, before.server)
         stored = stored_bytes(view.limited(), BASE)
+        facts["memory_bytes"] = int(int(variables["innodb_buffer_pool_size"]) / POOL_TO_MEMORY)
         facts["workload"] = workload(counted, after, after.moment - before.moment, variables, device, stored)
         self.found[measured["load"], measured["data_to_pool"]] = facts
 
@@ -148,7 +151,7 @@ def parse_arguments() -> argparse.Namespace:
     parser.add_argument("--threads", type=int, default=8)
     parser.add_argument("--rounds", type=int, default=2)
     parser.add_argument("--seconds", type=int, default=4)
-    parser.add_argument("--warm-up", type=int, default=2)
+    parser.add_argument("--warm-up", type=int, default=1)
     parser.add_argument("--json", type=Path, help="file for facts, decisions and measurements")
     return parser.parse_args()
 
