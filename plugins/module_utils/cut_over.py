@@ -12,7 +12,7 @@ from __future__ import annotations
 import time
 from typing import Any
 
-from . import binary_log, digest
+from . import binary_log, digest, eager_flushing
 from .binary_log import Changes, Position
 from .durable import sync_file_system
 from .errors import InnodbError
@@ -43,10 +43,12 @@ def fence(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     """Hold the server still, stop it, and prove that the successor has everything; then stop the successor as well."""
     context.instance.service.guard(context.work.fence_file)
     sync_file_system(context.paths.build)
+    # Asking for them takes time that clients would have to wait.
+    sockets = context.instance.service.sockets()
     for attempt in range(1, context.live.attempts + 1):
         try:
-            get_ready(context)
-            parts = stop_old(context, run)
+            get_ready(context, run)
+            parts = stop_old(context, run, sockets)
             break
         except (NotNow, LockTimeout) as error:
             if attempt == context.live.attempts:
@@ -61,7 +63,7 @@ def fence(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     notes.update({name: context.result[name] for name in ("binlog_end", "compared_at_fence", "changed_since_comparison")})
 
 
-def get_ready(context: Context) -> None:
+def get_ready(context: Context, run: JournalRun) -> None:
     """Come as near as can be without holding anything; what changed definitions since the proof needs another one."""
     follower: Follower = context.successor.follower
     with source_session(context) as source:
@@ -69,6 +71,7 @@ def get_ready(context: Context) -> None:
         long = int(source.value(LONG_WRITERS.format(seconds=int(context.live.outage_seconds))))
         if long:
             raise NotNow(f"{long} transactions have changed rows and are open for long", state="", remedy="Let them end, and run again")
+        flush(context, run, source)
         catch_up(context, follower, source)
     read_on(context)
     if context.successor.proof.changes.definitions:
@@ -76,6 +79,19 @@ def get_ready(context: Context) -> None:
         context.successor.proof = prove(context, follower)
         with source_session(context) as source:
             catch_up(context, follower, source)
+
+
+def flush(context: Context, run: JournalRun, source: Session) -> None:
+    """Have both servers write their changed pages now instead of when they are stopped. The journal knows what was set before."""
+    steering = context.successor.steering
+    if eager_flushing.FLUSHING not in run.facts:
+        before = eager_flushing.current(source)
+        context.work.journal.record(run.id, "fence", "note", {eager_flushing.FLUSHING: before})
+        run.facts[eager_flushing.FLUSHING] = before
+        eager_flushing.begin(source, before)
+        eager_flushing.begin(steering, eager_flushing.current(steering))
+    left = eager_flushing.wait((source, steering))
+    context.progress.say(f"changed pages left to write: {left[0]} of the running server, {left[1]} of the successor")
 
 
 def require_no_xa(session: Session) -> None:
@@ -91,7 +107,7 @@ def read_on(context: Context) -> Changes:
     return context.successor.proof.changes
 
 
-def stop_old(context: Context, run: JournalRun) -> Parts:
+def stop_old(context: Context, run: JournalRun, sockets: list[str]) -> Parts:
     """Hold the server still, let the successor apply the last change, compare, and stop the server. The clock runs from here."""
     follower: Follower = context.successor.follower
     with source_session(context) as control:
@@ -109,8 +125,8 @@ def stop_old(context: Context, run: JournalRun) -> Parts:
         compare_still(context, control, changes)
         parts.mark("compare")
         parts.require_left()
-        note_stop(context, run, "fence")
-        stop_held(context, control)
+        note_stop(context, run, "fence", sockets)
+        stop_held(context, control, sockets)
         parts.mark("stop_old")
     return parts
 

@@ -111,9 +111,9 @@ class Instance:
     def last_errors(self) -> str:
         return log_errors(self.error_log) if self.error_log else "no error log is set"
 
-    def stop(self, seconds: float) -> None:
+    def stop(self, seconds: float, sockets: Sequence[str] | None = None) -> None:
         """Stop the server, with what would start it again, and prove that it is stopped."""
-        self.service.stop(seconds)
+        self.service.stop(seconds, sockets)
         processes.wait_stopped(self.datadir, self.system_file, seconds)
 
 

@@ -44,11 +44,11 @@ class Parts:
             )
 
 
-def stop_held(context: Context, lock: Session) -> None:
+def stop_held(context: Context, lock: Session, sockets: list[str]) -> None:
     """Stop the server that a session holds still. All other sessions are ended first, so that none commits when the lock goes.
 
     MySQL waits eight seconds and more while somebody receives its binary log (measured on 9.7), and lets no commit slip in, so there a
-    successor that follows lets go first. A MariaDB server keeps what it says last for it.
+    successor that follows lets go first. A MariaDB server keeps what it says last for it. sockets: socket units that are stopped with it.
     """
     chosen, follower = [OTHERS], context.successor.follower
     if follower and context.instance.engine.trait("shutdown_waits_for_receivers"):
@@ -58,7 +58,7 @@ def stop_held(context: Context, lock: Session) -> None:
         for row in lock.rows(query):
             end_session(lock, row["id"])
     # The server ends the session with the lock as well, when it takes no new connections any more.
-    context.instance.stop(context.stop_timeout)
+    context.instance.stop(context.stop_timeout, sockets)
     lock.close()
 
 

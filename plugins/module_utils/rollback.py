@@ -9,7 +9,7 @@ import time
 from dataclasses import replace
 from typing import Any
 
-from . import census, config_file, data_directory, digest, logical_dump, processes, replica_steps, steps
+from . import census, config_file, data_directory, digest, eager_flushing, logical_dump, processes, replica_steps, steps
 from .binary_log import Position, read_changes
 from .errors import InnodbError
 from .journal import BEGIN, END, ROLLED_BACK
@@ -40,6 +40,7 @@ def roll_back(context: Context, run: JournalRun) -> None:
         remove_copies(context)
         replica_steps.resume_untouched(context, run)
         data_directory.remove_build(paths)
+        put_back_settings(context, run)
         journal.record(run.id, ROLLBACK, END, status=ROLLED_BACK)
         return
     moves = run.facts.get("moves") or []
@@ -65,6 +66,14 @@ def roll_back(context: Context, run: JournalRun) -> None:
     context.work.remove_temporary()
     reopen_old(context, run)
     journal.record(run.id, ROLLBACK, END, status=ROLLED_BACK)
+
+
+def put_back_settings(context: Context, run: JournalRun) -> None:
+    """What was set in the server before it was to be stopped; one that was started since has what its option files say."""
+    before = run.facts.get(eager_flushing.FLUSHING)
+    if before and context.instance.running():
+        with connect(context.instance.login(context.login)) as session:
+            eager_flushing.put_back(session, before)
 
 
 def remove_copies(context: Context) -> None:
@@ -203,7 +212,8 @@ def lost_writes(context: Context, run: JournalRun, discard_writes: bool) -> list
             places = ", ".join(lost[:10]) + (" and more" if len(lost) > 10 else "")
             raise InnodbError(
                 f"rolling back would lose what was written since the migration, here: {places}",
-                remedy="To give these writes up, run again with innodb_rollback_discard_writes=true; the new directory is kept aside then",
+                remedy=f"To go back with all of it, run migrate with innodb_page_size={label(context.before)} instead."
+                " To give these writes up, run again with innodb_rollback_discard_writes=true; the new directory is kept aside then",
                 refusal=True,
             )
         return lost

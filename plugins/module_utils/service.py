@@ -122,10 +122,10 @@ class SystemdService:
                 remedy=f"Read 'journalctl -u {self.unit}' and the server's error log",
             )
 
-    def stop(self, seconds: float) -> None:
-        """Stop the unit and the sockets that would wake it."""
+    def stop(self, seconds: float, sockets: Sequence[str] | None = None) -> None:
+        """Stop the unit and the sockets that would wake it, which are looked up when the caller has not done so."""
         del seconds  # the unit has its own TimeoutStopSec
-        self._systemctl("stop", *self.sockets(), self.unit)
+        self._systemctl("stop", *(self.sockets() if sockets is None else sockets), self.unit)
 
     def start(self, seconds: float, sockets: Sequence[str] = ()) -> None:
         del seconds
@@ -188,7 +188,8 @@ class OwnProcess:
     def sockets(self) -> list[str]:
         return []
 
-    def stop(self, seconds: float) -> None:
+    def stop(self, seconds: float, sockets: Sequence[str] | None = None) -> None:
+        del sockets
         for pid in processes.servers_in(self.data_directory):
             processes.stop_pid(pid, seconds)
 

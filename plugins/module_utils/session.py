@@ -115,12 +115,9 @@ class Session:
 
     def variables(self, *names: str) -> dict[str, str | None]:
         """Global system variables by name; those the server does not have are left out."""
-        wanted = {name.lower() for name in names}
-        return {
-            row["variable_name"].lower(): row["value"]
-            for row in self.rows("SHOW GLOBAL VARIABLES")
-            if row["variable_name"].lower() in wanted
-        }
+        wanted = ", ".join(["%s"] * len(names))
+        rows = self.rows(f"SHOW GLOBAL VARIABLES WHERE variable_name IN ({wanted})", names)
+        return {row["variable_name"].lower(): row["value"] for row in rows}
 
     def _run(self, sql: str | bytes, params: Any) -> tuple[list[dict[str, Any]], int]:
         try:

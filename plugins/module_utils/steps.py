@@ -110,14 +110,17 @@ def shut_out(context: Context, run: JournalRun, step: str) -> None:
     """Guard and stop the server; the socket units to be started again with it are noted, those of an earlier attempt stay."""
     replica_steps.pause(context, run, step)
     service = context.instance.service
-    note_stop(context, run, step)
+    sockets = service.sockets()
+    note_stop(context, run, step, sockets)
     service.guard(context.work.fence_file)
-    context.instance.stop(context.stop_timeout)
+    context.instance.stop(context.stop_timeout, sockets)
 
 
-def note_stop(context: Context, run: JournalRun, step: str) -> None:
-    """From here on the run has to be ended, since the server may be down: the journal says so before it is."""
-    sockets = context.instance.service.sockets()
+def note_stop(context: Context, run: JournalRun, step: str, sockets: list[str]) -> None:
+    """From here on the run has to be ended, since the server may be down: the journal says so before it is.
+
+    sockets: socket units that are stopped with it.
+    """
     context.work.journal.record(run.id, step, "note", {STOPPING: True, **({"sockets": sockets} if sockets else {})})
 
 

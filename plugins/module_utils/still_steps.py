@@ -93,8 +93,9 @@ def fence(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     parts: Parts = successor.parts
     context.instance.service.guard(context.work.fence_file)
     require_locked(context, successor)
-    note_stop(context, run, "fence")
-    stop_held(context, successor.lock)
+    sockets = context.instance.service.sockets()
+    note_stop(context, run, "fence", sockets)
+    stop_held(context, successor.lock, sockets)
     parts.mark("stop_old")
     if successor.position:
         written = binary_log.read_changes(context.layout.binlog, successor.position)

@@ -26,6 +26,8 @@ BINARY_LOG = {"log_bin": "binlog", "server_id": "5", "binlog_format": "ROW", "sy
 WRITERS = 4
 TABLES, ROWS = 4, 25000
 BEFORE_SECONDS = 10
+#: Between two attempts of a client to connect: a storm of them would measure itself.
+RETRY_SECONDS = 0.01
 ACCOUNTS = 100
 BALANCE = 1000
 
@@ -57,7 +59,7 @@ def ledger(socket: str, number: int, end: Any, answers: Any) -> None:
                     connection.commit()
                     done.append((transfer, time.time()))
         except (pymysql.Error, OSError):
-            time.sleep(0.001)
+            time.sleep(RETRY_SECONDS)
     answers.put((number, done))
 
 

@@ -18,6 +18,8 @@ NAMES = [name for name, _step, _text in steps_of(LIVE)]
 RUNNING = NAMES[: NAMES.index("fence")]
 OPENED = NAMES[NAMES.index("open") :]
 DISK_BYTES = 6 << 30
+#: What is set in the running server before it is to be stopped.
+EAGER = "SELECT @@innodb_max_dirty_pages_pct, @@innodb_max_dirty_pages_pct_lwm, @@innodb_io_capacity, @@innodb_buffer_pool_dump_at_shutdown"
 SETTINGS = {"log_bin": "binlog", "server_id": "5", "binlog_format": "ROW"}
 
 
@@ -58,10 +60,12 @@ def test_killed(patient: Patient, step: str) -> None:
 @pytest.mark.parametrize("step", NAMES)
 def test_rollback_after_a_kill(patient: Patient, step: str) -> None:
     before = f"{patient.server.page_size() // 1024}k"
+    settings = patient.server.sql(EAGER)
     moment = patient.moments(step)[1]
     assert patient.ask("migrate", size=patient.other_size(), fault={"kind": "kill", "step": step, "moment": moment}) is None
     undone = patient.ask("rollback")
     assert undone["outcome"] == "rolled_back", undone
+    assert patient.server.sql(EAGER) == settings
     patient.check(before)
     patient.forget()
 

@@ -14,9 +14,10 @@ from content import read_content, require_equal
 from harness import CASES, Refused, Sandbox
 from writers import load
 
-from ansible_collections.pagesmith.innodb.plugins.module_utils import live_steps
+from ansible_collections.pagesmith.innodb.plugins.module_utils import eager_flushing, live_steps
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
 from ansible_collections.pagesmith.innodb.plugins.module_utils.live_options import LiveOptions
+from ansible_collections.pagesmith.innodb.plugins.module_utils.session import Login, connect
 
 BINARY_LOG = {"log_bin": "binlog", "server_id": "5", "binlog_format": "ROW"}
 INNODB_ONLY = "ALTER TABLE shop.audit ENGINE=InnoDB; ALTER TABLE shop.visits ENGINE=InnoDB"
@@ -164,12 +165,37 @@ def test_a_lock_that_is_not_to_be_had_costs_the_copy_only(server: Sandbox, monke
     assert server.sql("SELECT id FROM app.t") == "1\n"
 
 
-def test_rollback_in_the_middle_of_the_load(server: Sandbox) -> None:
+def test_a_cut_over_that_is_put_off_leaves_the_settings_of_the_server(server: Sandbox, monkeypatch: pytest.MonkeyPatch) -> None:
+    server.sql("CREATE DATABASE app; CREATE TABLE app.t (id INT PRIMARY KEY); SET GLOBAL innodb_max_dirty_pages_pct=71")
+    wait, seen = eager_flushing.wait, []
+    with connect(Login(unix_socket=str(server.socket), user="root")) as session, server.connect() as other, other.cursor() as cursor:
+        before = eager_flushing.current(session)
+
+        def lock(sessions: list) -> list[int]:
+            seen.append(eager_flushing.current(session))
+            left = wait(sessions)
+            cursor.execute("LOCK TABLES app.t WRITE")
+            return left
+
+        monkeypatch.setattr(eager_flushing, "wait", lock)
+        with pytest.raises(InnodbError, match="held still within 1 s"):
+            server.migrate("8k", strategy="live", live=LiveOptions(lock_seconds=1, attempts=1))
+        wanted = eager_flushing.wanted(before)
+        assert [{name: float(values[name]) for name in wanted} for values in seen] == [{name: float(wanted[name]) for name in wanted}]
+        assert eager_flushing.current(session) == before
+
+
+def test_going_back_in_the_middle_of_the_load(server: Sandbox) -> None:
+    """A rollback would give up what was written since and says so; migrating back keeps it."""
     with load(server, 10) as clients:
         server.migrate("8k", strategy="live")
         clients.wait_for_more()
-        with pytest.raises(InnodbError, match="would lose what was written since the migration, here: table app"):
+        with pytest.raises(InnodbError, match="would lose what was written since the migration, here: table app") as caught:
             server.rollback()
+        assert "run migrate with innodb_page_size=16k" in caught.value.remedy
         clients.wait_for_more()
-    assert server.page_size() == 8192
+        assert server.page_size() == 8192
+        server.migrate("16k", strategy="live")
+        clients.wait_for_more()
+    assert server.page_size() == 16384
     clients.check()
