@@ -18,7 +18,6 @@ MARIADB_STATEMENTS = {
     "stop": "STOP SLAVE",
     "forget": "RESET SLAVE ALL",
     "status": "SHOW SLAVE STATUS",
-    "wait": "SELECT MASTER_POS_WAIT(%s, {offset}, {seconds})",
     "position": "SHOW MASTER STATUS",
 }
 MYSQL_STATEMENTS = {
@@ -32,7 +31,6 @@ MYSQL_STATEMENTS = {
     "stop": "STOP REPLICA",
     "forget": "RESET REPLICA ALL",
     "status": "SHOW REPLICA STATUS",
-    "wait": "SELECT SOURCE_POS_WAIT(%s, {offset}, {seconds})",
     "position": "SHOW BINARY LOG STATUS",
 }
 

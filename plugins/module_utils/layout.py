@@ -9,7 +9,7 @@ import fnmatch
 import os
 import struct
 from collections.abc import Iterable
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from .instance import Instance
@@ -266,6 +266,14 @@ def plan_paths(layout: Layout, label: str) -> Paths:
         )
     external = tuple((path, f"{path}{MARK}-{label}") for path in layout.external)
     return Paths(real, build, retained, layout.mount_point, tuple(outside), external, tuple(sorted(layout.nested.items())))
+
+
+def aside_paths(paths: Paths, label: str) -> Paths:
+    """The names that take the new files of a migration that is rolled back after it was opened. label tells them from others."""
+    retained = os.path.join(paths.datadir, RETAINED_INSIDE, label) if paths.inside else f"{paths.datadir}{MARK}-{label}"
+    outside = tuple(replace(entry, retained=os.path.join(entry.directory, RETAINED_INSIDE, label)) for entry in paths.outside)
+    external = tuple((source, f"{source}{MARK}-{label}") for source, _kept in paths.external)
+    return replace(paths, retained=retained, outside=outside, external=external)
 
 
 def matching(directory: str, patterns: Iterable[str]) -> list[str]:

@@ -14,7 +14,7 @@ from .binary_log import Position, read_changes
 from .errors import InnodbError
 from .journal import BEGIN, END, ROLLED_BACK
 from .journal import Run as JournalRun
-from .layout import Paths
+from .layout import Paths, aside_paths
 from .page_size import label
 from .private_server import PrivateServer, private_options
 from .server_options import ignored_directories
@@ -117,7 +117,7 @@ def set_new_aside(context: Context, run: JournalRun) -> None:
     moves = run.facts.get("rollback_moves")
     if moves is None:
         moment = time.strftime("%Y%m%dT%H%M%SZ", time.gmtime())
-        aside = steps.aside_paths(context.paths, context.target, moment)
+        aside = aside_paths(context.paths, f"{label(context.target)}-{moment}-rolled-back")
         moves = data_directory.rollback_moves(context.paths, aside)
         data_directory.require_clear(moves)
         context.work.journal.record(run.id, ROLLBACK, "note", {"rollback_moves": moves, "aside": aside.as_dict()})

@@ -10,7 +10,7 @@ from __future__ import annotations
 import glob
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any, Callable
 
 from . import census, config_file, data_directory, digest, logical_dump, logical_restore, replica_steps
@@ -20,10 +20,9 @@ from .errors import InnodbError
 from .instance import Instance, InstanceSpec, find_instance
 from .journal import STOPPING
 from .journal import Run as JournalRun
-from .layout import RETAINED_INSIDE, Layout, Paths
+from .layout import Layout, Paths
 from .live_options import LiveOptions
 from .option_file import read_option_file
-from .page_size import label
 from .preflight import LOAD_LOG_BYTES, MIB
 from .private_server import PrivateServer, private_options
 from .processes import Run
@@ -402,12 +401,3 @@ STEPS: tuple[tuple[str, Callable[[Context, JournalRun, dict[str, Any]], None], s
     ("catch_up", replica_steps.catch_up, "wait until a replica has caught up with its sources"),
     ("finish", finish, "remove the dump"),
 )
-
-
-def aside_paths(paths: Paths, size: int, moment: str) -> Paths:
-    """Names for the new files of a migration that is rolled back after it was opened."""
-    name = f"{label(size)}-{moment}-rolled-back"
-    retained = os.path.join(paths.datadir, RETAINED_INSIDE, name) if paths.inside else f"{paths.datadir}.pagesmith-{name}"
-    outside = tuple(replace(entry, retained=os.path.join(entry.directory, RETAINED_INSIDE, name)) for entry in paths.outside)
-    external = tuple((source, f"{source}.pagesmith-{name}") for source, _kept in paths.external)
-    return replace(paths, retained=retained, outside=outside, external=external)

@@ -15,7 +15,7 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import Inn
 from ansible_collections.pagesmith.innodb.plugins.module_utils.facts import Facts, ServerFacts
 from ansible_collections.pagesmith.innodb.plugins.module_utils.instance import Instance
 from ansible_collections.pagesmith.innodb.plugins.module_utils.journal import BEGIN, END, MIGRATED, RETIRED, ROLLED_BACK, UNFINISHED, Run
-from ansible_collections.pagesmith.innodb.plugins.module_utils.layout import Layout, Paths, plan_paths
+from ansible_collections.pagesmith.innodb.plugins.module_utils.layout import Layout, Paths, aside_paths, plan_paths
 from ansible_collections.pagesmith.innodb.plugins.module_utils.option_file import Options
 from ansible_collections.pagesmith.innodb.plugins.module_utils.preflight import MIB, Blocker
 from ansible_collections.pagesmith.innodb.plugins.module_utils.service import OwnProcess
@@ -167,7 +167,7 @@ def test_what_is_left_or_disturbed_is_said(facts, note):
 def test_names_aside_differ_from_all_others(inside):
     outside = {"innodb_undo_directory": "/undo"}
     paths = plan_paths(Layout("/d", "/d", inside, outside, ["/e/t.ibd"]), "16k-x")
-    aside = steps.aside_paths(paths, 8192, "y")
+    aside = aside_paths(paths, "8k-y-rolled-back")
     assert aside.retained == ("/d/.pagesmith-retained/8k-y-rolled-back" if inside else "/d.pagesmith-8k-y-rolled-back")
     assert aside.outside[0].retained == "/undo/.pagesmith-retained/8k-y-rolled-back"
     assert aside.external == (("/e/t.ibd", "/e/t.ibd.pagesmith-8k-y-rolled-back"),)

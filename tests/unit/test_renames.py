@@ -11,8 +11,7 @@ import pytest
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils import data_directory
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
-from ansible_collections.pagesmith.innodb.plugins.module_utils.layout import Layout, plan_paths
-from ansible_collections.pagesmith.innodb.plugins.module_utils.steps import aside_paths
+from ansible_collections.pagesmith.innodb.plugins.module_utils.layout import Layout, aside_paths, plan_paths
 
 LABEL = "16k-20260101T000000Z"
 KINDS = ("plain", "inside", "outside", "shared", "inside and outside")
@@ -163,7 +162,7 @@ def test_rollback_after_opening_at_every_crash_point(place):
     place.carry_out(place.moves)
     written = {"ibdata1": "written since", **{name: content for name, content in NEW.items() if name != "ibdata1"}}
     write(place.paths.datadir, "ibdata1", "written since")
-    aside = aside_paths(place.paths, 8192, "20260102T000000Z")
+    aside = aside_paths(place.paths, "8k-20260102T000000Z-rolled-back")
     moves = data_directory.rollback_moves(place.paths, aside)
     data_directory.require_clear(moves)
     for done in range(len(moves) + 1):
@@ -184,7 +183,7 @@ def test_rollback_of_an_external_tablespace(tmp_path, left):
     write(str(tmp_path), os.path.basename(kept), "old")
     if left:
         write(str(tmp_path), "t.ibd", "new")
-    moves = data_directory.rollback_moves(paths, aside_paths(paths, 8192, "20260102T000000Z"))
+    moves = data_directory.rollback_moves(paths, aside_paths(paths, "8k-20260102T000000Z-rolled-back"))
     place.carry_out(moves)
     assert (tmp_path / "t.ibd").read_text() == "old"
     assert not os.path.exists(kept)
