@@ -12,7 +12,7 @@ from ansible.errors import AnsibleFilterError
 from ansible_collections.pagesmith.innodb.plugins.module_utils import page_size as page_sizes
 from ansible_collections.pagesmith.innodb.plugins.module_utils.engines import parse_banner
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
-from ansible_collections.pagesmith.innodb.plugins.module_utils.option_choices import FLASH, ROTATING
+from ansible_collections.pagesmith.innodb.plugins.module_utils.option_question import FLASH, ROTATING
 from ansible_collections.pagesmith.innodb.plugins.module_utils.server_options import Plan, plan_options
 
 #: What the kind of a device means for the choice. Others say nothing: a virtual disk lies on something unknown.

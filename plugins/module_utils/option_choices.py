@@ -9,7 +9,7 @@ from typing import Any, Callable, NamedTuple
 
 from .engines import Engine
 from .errors import InnodbError
-from .option_rows import USABLE, find_span
+from .option_question import DEDICATED, FLASH, ROTATING, Decision, Question, number, size
 from .option_values import GIB, MIB, format_bytes, parse_bytes
 from .page_size import label
 
@@ -18,10 +18,6 @@ POOL_STEP_BYTES = 128 * MIB
 LARGEST_MEMORY_SHARE = 0.9
 DEFAULT_MEMORY_SHARE = 0.5
 MOST_POOL_INSTANCES = 8
-
-FLASH = "flash"
-ROTATING = "rotating"
-AUTO = "auto"
 
 #: innodb_io_capacity and its maximum by kind of storage, in operations per second. A rule of thumb of hosting guides for flash,
 #: not a measurement; for disks the defaults of servers before MySQL 8.4.
@@ -48,62 +44,6 @@ LARGE_SECTOR_BYTES = 4096
 ASKED = "As asked for."
 
 
-class Question(NamedTuple):
-    """What a decision looks at. given: options that the user writes by name, with their values: nothing is decided about them."""
-
-    engine: Engine
-    facts: Mapping[str, Any]
-    wishes: Mapping[str, Any]
-    given: Mapping[str, str]
-
-    def wish(self, name: str) -> Any:
-        value = self.wishes.get(name)
-        return None if value in ("", AUTO) else value
-
-    def elsewhere(self, name: str) -> str | None:
-        """The value that another option file sets."""
-        other = (self.facts.get("set_elsewhere") or {}).get(name)
-        return None if other is None else str(other["value"])
-
-    def settled(self, name: str) -> bool:
-        """Whether the user or another option file sets an option."""
-        return name in self.given or self.elsewhere(name) is not None
-
-    def has(self, name: str) -> bool:
-        """Whether this server has an option."""
-        return find_span(name, self.engine).state in USABLE
-
-    @property
-    def storage(self) -> str | None:
-        """Kind of the storage as far as it is certain."""
-        return self.wish("storage") or self.facts.get("storage")
-
-
-#: Value and reason; None: nothing is written.
-Decision = "tuple[str, str] | None"
-
-
-def number(question: Question, wish: str, least: int = 0) -> int | None:
-    """A wish for a number; None without one."""
-    wished = question.wish(wish)
-    if wished is None:
-        return None
-    if not str(wished).isdigit() or int(wished) < least:
-        raise InnodbError(f"'{wished}' is no number for {wish}", remedy=f"Write a whole number from {least} on")
-    return int(wished)
-
-
-def size(question: Question, wish: str) -> int | None:
-    """A wish for a size, in bytes; None without one."""
-    wished = question.wish(wish)
-    if wished is None:
-        return None
-    found = parse_bytes(wished)
-    if found is None:
-        raise InnodbError(f"'{wished}' is no size for {wish}", remedy="Write it like 12G or 512M")
-    return found
-
-
 def least_pool_bytes(engine: Engine, page_size: int) -> int:
     """The smallest buffer pool with which the server starts."""
     return engine.trait("minimum_pool_mib")[page_size] * MIB
@@ -118,9 +58,9 @@ def pool_bytes(question: Question) -> int | None:
 
 
 def shared_pool_bytes(question: Question) -> int | None:
-    """The share of the memory, in the steps of the server."""
+    """The share of the memory, in the steps of the server; None where that is not known, or the server chooses itself."""
     memory = question.facts.get("memory_bytes")
-    if not memory:
+    if not memory or question.dedicated:
         return None
     share = float(question.wish("memory_share") or DEFAULT_MEMORY_SHARE)
     if not 0 < share <= LARGEST_MEMORY_SHARE:
@@ -175,6 +115,8 @@ def _flush_method(question: Question) -> Decision:
     wished = question.wish("flush_method")
     if wished is not None:
         return str(wished), ASKED
+    if question.dedicated:
+        return None
     return "O_DIRECT", "Pages are cached in the buffer pool; a second copy in the cache of the operating system costs memory."
 
 
@@ -345,6 +287,10 @@ def _large_pages(question: Question) -> Decision:
     return ("ON", "As asked for; the huge pages must be set aside by the kernel.") if question.wish("large_pages") else None
 
 
+def _by_the_server(_question: Question, _value: str) -> str:
+    return "what the server chooses"
+
+
 def _buffering_of_method(_question: Question, method: str) -> str:
     return "OFF" if method.upper() in ("O_DIRECT", "O_DIRECT_NO_FSYNC", "4", "5") else "ON"
 
@@ -357,31 +303,35 @@ def _capacity_of_files(question: Question, size: str) -> str:
 class Rule(NamedTuple):
     """How an option is decided. wish: the wish that asks for it, which goes before what another option file sets.
 
-    rival: an older option that decides the same and keeps this one from being written, where another file sets it; as_ours: the value
-    of this option that a value of the rival amounts to.
+    rivals: options that decide the same and keep this one from being written, where another file sets them, each with what gives the
+    value of this option that a value of the rival amounts to.
     """
 
     name: str
     decide: Callable[[Question], Any]
     wish: str | None = None
-    rival: str | None = None
-    as_ours: Callable[[Question, str], str] | None = None
+    rivals: Mapping[str, Callable[[Question, str], str]] = {}
 
 
 #: In the order of the file.
 RULES = (
     Rule("innodb_page_size", _page_size, "page_size"),
-    Rule("innodb_buffer_pool_size", _buffer_pool_size, "buffer_pool_size"),
+    Rule("innodb_buffer_pool_size", _buffer_pool_size, "buffer_pool_size", {DEDICATED: _by_the_server}),
     Rule("innodb_buffer_pool_instances", _buffer_pool_instances, "buffer_pool_instances"),
-    Rule("innodb_flush_method", _flush_method, "flush_method"),
-    Rule("innodb_data_file_buffering", _data_file_buffering, None, "innodb_flush_method", _buffering_of_method),
+    Rule("innodb_flush_method", _flush_method, "flush_method", {DEDICATED: _by_the_server}),
+    Rule("innodb_data_file_buffering", _data_file_buffering, None, {"innodb_flush_method": _buffering_of_method}),
     Rule("innodb_flush_neighbors", _flush_neighbors),
     Rule("innodb_flush_neighbor_pages", _flush_neighbor_pages),
     Rule("innodb_io_capacity", _io_capacity, "io_capacity"),
     Rule("innodb_io_capacity_max", _io_capacity_max, "io_capacity_max"),
     Rule("innodb_read_io_threads", _io_threads("read_io_threads"), "read_io_threads"),
     Rule("innodb_write_io_threads", _io_threads("write_io_threads"), "write_io_threads"),
-    Rule("innodb_redo_log_capacity", _redo_log_capacity, "log_size", "innodb_log_file_size", _capacity_of_files),
+    Rule(
+        "innodb_redo_log_capacity",
+        _redo_log_capacity,
+        "log_size",
+        {"innodb_log_file_size": _capacity_of_files, DEDICATED: _by_the_server},
+    ),
     Rule("innodb_log_file_size", _log_file_size, "log_size"),
     Rule("innodb_log_write_ahead_size", _log_write_ahead_size, "log_write_size"),
     Rule("innodb_log_block_size", _log_write_ahead_size, "log_write_size"),

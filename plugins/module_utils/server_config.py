@@ -37,8 +37,8 @@ LEAST_STEP_BYTES = MIB
 
 COMPLAINT = re.compile(r"\[(?:Warning|ERROR)\]|adjusted|ignored|removed|deprecated|unknown variable", re.IGNORECASE)
 #: A line that finds no fault with an option that was taken: accounts by host name under skip_name_resolve, and MySQL's word that the
-#: page size is not the usual one.
-CONSEQUENCE = re.compile(r"in --[\w-]+ mode|has been changed from the default value")
+#: page size is not the usual one, or that what is asked for goes before what innodb_dedicated_server would choose.
+CONSEQUENCE = re.compile(r"in --[\w-]+ mode|has been changed from the default value|innodb_dedicated_server is ignored for")
 ERROR_MARK = "[ERROR]"
 INCLUDE = re.compile(r"^([ \t]*!include(?:dir)?[ \t]+)(\S.*?)[ \t]*$", re.MULTILINE)
 

@@ -11,8 +11,9 @@ from typing import Any, NamedTuple
 from .engines import Engine
 from .errors import InnodbError
 from .layout import BUILD_INSIDE, LOST_AND_FOUND, RETAINED_INSIDE
-from .option_choices import RULES, Question, Rule
+from .option_choices import RULES, Rule
 from .option_file import normalise
+from .option_question import Question
 from .option_rows import CHOSEN, FATAL, IGNORED, USABLE, find_span
 from .option_values import canonical, quoted
 
@@ -77,7 +78,7 @@ def plan_options(engine: Engine, facts: Mapping[str, Any], wishes: Mapping[str, 
             continue
         decision = rule.decide(question)
         if not decision:
-            conflicts += _conflict_with_rival(rule, question)
+            conflicts += _conflicts_with_rivals(rule, question)
             continue
         value, reason = decision
         other = elsewhere.get(rule.name)
@@ -90,18 +91,18 @@ def plan_options(engine: Engine, facts: Mapping[str, Any], wishes: Mapping[str, 
     return Plan(chosen + ignored_directories(engine, facts) + extra, conflicts)
 
 
-def _conflict_with_rival(rule: Rule, question: Question) -> list[Conflict]:
-    """What another option file decides by the older option of a rule, where the rule would decide otherwise without it."""
+def _conflicts_with_rivals(rule: Rule, question: Question) -> list[Conflict]:
+    """What another option file decides by another option, where the rule would decide otherwise without it."""
     elsewhere = question.facts.get("set_elsewhere") or {}
-    if rule.rival not in elsewhere:
-        return []
-    other = elsewhere[rule.rival]
-    without = {name: line for name, line in elsewhere.items() if name != rule.rival}
-    decision = rule.decide(question._replace(facts={**question.facts, "set_elsewhere": without}))
-    theirs = str(other["value"])
-    if not decision or canonical(rule.as_ours(question, theirs)) == canonical(decision[0]):
-        return []
-    return [Conflict(rule.rival, f"{rule.name}={decision[0]}", theirs, other["file"], other["line"], kept=True)]
+    conflicts = []
+    for rival in sorted(rule.rivals.keys() & elsewhere.keys()):
+        other = elsewhere[rival]
+        without = {name: line for name, line in elsewhere.items() if name != rival}
+        decision = rule.decide(question._replace(facts={**question.facts, "set_elsewhere": without}))
+        theirs = str(other["value"])
+        if decision and canonical(rule.rivals[rival](question, theirs)) != canonical(decision[0]):
+            conflicts.append(Conflict(rival, f"{rule.name}={decision[0]}", theirs, other["file"], other["line"], kept=True))
+    return conflicts
 
 
 def choose(engine: Engine, facts: Mapping[str, Any], wishes: Mapping[str, Any]) -> list[Choice]:

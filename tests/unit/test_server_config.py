@@ -124,6 +124,7 @@ LOG = """\
 2026-11-30 16:02:45 0 [Warning] 'innodb-page-cleaners' was removed. It does nothing now
 2026-11-30 16:02:45 0 [Warning] 'proxies_priv' entry '@% root@vm' ignored in --skip-name-resolve mode.
 2026-11-30T20:52:01.1Z 1 [Warning] [MY-015026] [InnoDB] innodb-page-size has been changed from the default value 16384 to 4096.
+2026-12-01T03:59:25.3Z 0 [Warning] [MY-012358] [InnoDB] Option innodb_dedicated_server is ignored for innodb_redo_log_capacity because ...
 """
 
 
@@ -134,6 +135,7 @@ LOG = """\
         ("innodb_io", []),
         ("skip_name_resolve", []),
         ("innodb_page_size", []),
+        ("innodb_redo_log_capacity", []),
         ("innodb_flush_neighbors", ["option 'innodb-flush-neighbors': unsigned value 7 adjusted to 2"]),
         ("foo", ["mariadbd: unknown variable 'loose_foo=1'"]),
         ("bar_baz", ["The syntax '--bar-baz' is deprecated"]),

@@ -417,6 +417,29 @@ def test_a_log_size_that_is_asked_for_is_written_beside_the_older_option_elsewhe
     assert "innodb_log_file_size" not in found
 
 
+def test_a_server_that_chooses_from_the_memory_itself_is_left_to_it():
+    """innodb_dedicated_server elsewhere decides pool, log and flush method, as far as nobody asks for something else."""
+    others = elsewhere(innodb_dedicated_server="ON")
+    plan = plan_options(engine_of("mysql 8.0.40"), {**FACTS, "set_elsewhere": others}, {})
+    assert [choice.name for choice in plan.choices] == ["innodb_page_size", "innodb_doublewrite"]
+    place = "/etc/my.cnf:2 sets innodb_dedicated_server=ON, which stays; without that line it would be"
+    assert [str(conflict) for conflict in plan.conflicts] == [
+        f"{place} innodb_buffer_pool_size=8G",
+        f"{place} innodb_flush_method=O_DIRECT",
+        f"{place} innodb_redo_log_capacity=2G",
+    ]
+    wishes = {"buffer_pool_size": "4G", "log_size": "1G", "flush_method": "fsync"}
+    asked = plan_options(engine_of("mysql 8.0.40"), {**FACTS, "set_elsewhere": others}, wishes)
+    assert {choice.name: choice.value for choice in asked.choices if choice.name not in ("innodb_page_size", "innodb_doublewrite")} == {
+        "innodb_buffer_pool_size": "4G",
+        "innodb_buffer_pool_instances": "4",
+        "innodb_flush_method": "fsync",
+        "innodb_redo_log_capacity": "1G",
+    }
+    assert "innodb_buffer_pool_size" in chosen(engine=engine_of("mysql 8.0.40"), set_elsewhere=elsewhere(innodb_dedicated_server="OFF"))
+    assert "innodb_buffer_pool_size" not in chosen({"extra": {"innodb_dedicated_server": True}}, engine_of("mysql 8.0.40"))
+
+
 def test_every_choice_has_a_reason():
     facts = {**FACTS, "datadir_is_mount_point": True, "physical_sector_bytes": 4096, "numa_nodes": 2, "atomic_write_unit_bytes": 65536}
     for server in ("mariadb 10.5.23", "mariadb 11.8.9", "mysql 5.6.24", "mysql 9.7.4", "percona 5.5.62"):
