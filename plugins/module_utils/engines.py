@@ -161,6 +161,8 @@ MYSQL_DUALITY_VIEW = Hazard(
 MYSQL_READ_SESSION = {"information_schema_stats_expiry": 0, "show_create_table_verbosity": 0}
 #: Session settings under which MySQL takes definitions as they are and adds nothing to them.
 MYSQL_CREATE_SESSION = {"sql_require_primary_key": 0}
+#: A private server must not join the cluster of its option files.
+OUTSIDE_CLUSTERS = ("--loose-wsrep-on=OFF", "--loose-wsrep-provider=none")
 MYSQL_PRIVATE = (
     "--skip-networking",
     "--skip-log-bin",
@@ -487,6 +489,7 @@ ROWS = (
         (
             "--skip-networking",
             "--skip-slave-start",
+            *OUTSIDE_CLUSTERS,
             "--skip-log-bin",
             "--max-statement-time=0",
             "--max-allowed-packet=1G",
@@ -502,7 +505,13 @@ ROWS = (
     Row("private_options", BOTH_MYSQL, (8, 0, 11), (8, 0, 26), ("--skip-slave-start", *MYSQL_PRIVATE)),
     Row("private_options", BOTH_MYSQL, (8, 0, 26), FOREVER, ("--skip-replica-start", *MYSQL_PRIVATE)),
     # The same when the server shall stay as the real option files have it, but for its doors.
-    Row("trial_options", (MARIADB,), ANY, FOREVER, ("--skip-networking", "--skip-slave-start", "--event-scheduler=OFF", "--init-file=")),
+    Row(
+        "trial_options",
+        (MARIADB,),
+        ANY,
+        FOREVER,
+        ("--skip-networking", "--skip-slave-start", *OUTSIDE_CLUSTERS, "--event-scheduler=OFF", "--init-file="),
+    ),
     Row("trial_options", BOTH_MYSQL, (8, 0, 11), (8, 0, 26), ("--skip-slave-start", *MYSQL_TRIAL)),
     Row("trial_options", BOTH_MYSQL, (8, 0, 26), FOREVER, ("--skip-replica-start", *MYSQL_TRIAL)),
     # The option for the size of the log.

@@ -178,8 +178,9 @@ def _activity(facts: Facts, request: Request) -> Iterable[Blocker]:
         yield Blocker(
             "galera",
             facts.instance.name,
-            "The server is a node of a Galera cluster, and no state transfer of files works between nodes of different page sizes",
-            "Clusters are not supported yet: move the data to a new cluster of the other page size, by a dump or by replication",
+            "The server is a node of a Galera cluster, and a node with another page size can't come back into it",
+            "Stop all nodes but one, restart that one with wsrep_on=OFF, migrate it alone, and begin the cluster anew from it, as the"
+            " section Galera of docs/fleet.md tells step by step",
         )
 
 

@@ -152,8 +152,8 @@ def state_blockers(node: Node, source_cut_short: bool) -> list[dict[str, str]]:
     found = []
     host = node.host
     if look(node.facts, "replication", "galera"):
-        message = f"{host} is a node of a Galera cluster, in which no state transfer of files works between different page sizes"
-        remedy = "Clusters are not supported yet: move the data to a new cluster of the other page size, and leave these hosts out"
+        message = f"{host} is a node of a Galera cluster, and a node with another page size can't come back into it"
+        remedy = "Migrate one node alone with wsrep_on=OFF, and begin the cluster anew from it (section Galera of docs/fleet.md)"
         found.append(blocker("galera", host, message, remedy))
     if look(node.facts, "replication", "group_replication"):
         message = f"{host} is a member of a replication group, which is not supported yet"
