@@ -14,7 +14,7 @@ from . import manifest as manifests
 from .census import Census, read_census
 from .data_directory import copy_file
 from .digest import digest, with_content
-from .durable import private_directory, rename, sync_file_system
+from .durable import begin_write_back, private_directory, rename, sync_file_system
 from .engines import Engine
 from .layout import TABLE_FILE_SUFFIXES
 from .manifest import DumpFile, Manifest
@@ -127,6 +127,7 @@ def dump_rows(
             rows = session.execute(dump_statement(table, path))
             os.chmod(path, 0o600)
             size, crc32 = manifests.checksum_file(path)
+            begin_write_back(path)  # so that complete() has little left to wait for
             files.append(DumpFile(name, size, crc32, rows, table.title))
         digests[f"table {table.title}"] = digest(session, engine, table, digest_method, rows)
 
