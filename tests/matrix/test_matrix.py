@@ -20,7 +20,8 @@ from storage import Disk
 from ansible_collections.pagesmith.innodb.plugins.filter.server_options import FilterModule
 from ansible_collections.pagesmith.innodb.plugins.module_utils.block_device import storage
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
-from ansible_collections.pagesmith.innodb.plugins.module_utils.option_choices import FLASH, ROTATING
+from ansible_collections.pagesmith.innodb.plugins.module_utils.option_choices import least_pool_bytes
+from ansible_collections.pagesmith.innodb.plugins.module_utils.option_question import FLASH, ROTATING
 from ansible_collections.pagesmith.innodb.plugins.module_utils.option_rows import (
     BUILD,
     DEPRECATED,
@@ -87,24 +88,11 @@ def known_warnings() -> dict[str, set[str]]:
     return {}
 
 
-@pytest.mark.parametrize("host", HOSTS)
-@pytest.mark.parametrize("page_size", PAGE_SIZES)
-def test_the_rendered_file(server, page_size, host, disks, place, known_warnings):
-    memory, kind, sector = HOSTS[host]
-    if page_size not in engine_of(server).trait("page_sizes"):
-        with pytest.raises(InnodbError, match="can't have"):
-            plan_options(engine_of(server), {"page_size": page_size}, {})
-        return
+def prove(server: Server, base: Path, content: str, known_warnings: dict[str, set[str]]) -> dict[str, str]:
+    """Start a new server with the file: no complaint that we caused, all values as asked. Its variables."""
     if server.name not in known_warnings:
-        known_warnings[server.name] = baseline(server, place[sector] / "baseline")
-    base = place[sector] / "instance"
-    base.mkdir(parents=True)
-    disks[sector].set_rotating(kind != FLASH)
-    facts = facts_of(server, memory, base)
-    assert facts["storage"]["datadir"]["physical_sector_bytes"] == sector
-    # Of a virtual disk which says that it rotates this is not believed: somebody must say so.
-    content = render(server, page_size, facts, {"storage": ROTATING if kind == ROTATING else "auto"})
-    instance = Instance(server, base)
+        known_warnings[server.name] = baseline(server, base / "baseline")
+    instance = Instance(server, base / "instance")
     instance.set_drop_in(content)
     instance.initialise()
     with instance.running() as connection:
@@ -114,9 +102,46 @@ def test_the_rendered_file(server, page_size, host, disks, place, known_warnings
     assert complaints(instance.log, {setting.name for setting in settings}) == []
     ours = {line for line in instance.warnings() if not CONSEQUENCE.search(line)}
     assert ours - known_warnings[server.name] == set()
+    return values
+
+
+def require_possible(server: Server, page_size: int) -> bool:
+    """Whether this server can have these pages; where not, that it is refused beforehand."""
+    if page_size in engine_of(server).trait("page_sizes"):
+        return True
+    with pytest.raises(InnodbError, match="can't have"):
+        plan_options(engine_of(server), {"page_size": page_size}, {})
+    return False
+
+
+@pytest.mark.parametrize("host", HOSTS)
+@pytest.mark.parametrize("page_size", PAGE_SIZES)
+def test_the_rendered_file(server, page_size, host, disks, place, known_warnings):
+    memory, kind, sector = HOSTS[host]
+    if not require_possible(server, page_size):
+        return
+    base = place[sector]
+    base.mkdir()
+    disks[sector].set_rotating(kind != FLASH)
+    facts = facts_of(server, memory, base)
+    assert facts["storage"]["datadir"]["physical_sector_bytes"] == sector
+    # Of a virtual disk which says that it rotates this is not believed: somebody must say so.
+    content = render(server, page_size, facts, {"storage": ROTATING if kind == ROTATING else "auto"})
+    values = prove(server, base, content, known_warnings)
     assert int(values["innodb_page_size"]) == page_size
     assert int(values["innodb_buffer_pool_size"]) == memory * MIB // 2
     assert kind is None or values["innodb_flush_neighbors"] == NEIGHBORS[kind]
+
+
+@pytest.mark.parametrize("page_size", PAGE_SIZES)
+def test_the_least_buffer_pool(server, page_size, place, known_warnings):
+    """On a host with next to no memory the pool is what the page size needs, and the server starts with that."""
+    if not require_possible(server, page_size):
+        return
+    base = place[512]
+    base.mkdir()
+    values = prove(server, base, render(server, page_size, facts_of(server, 8, base), {}), known_warnings)
+    assert int(values["innodb_buffer_pool_size"]) == least_pool_bytes(engine_of(server), page_size)
 
 
 def test_mysql_5_6_makes_another_page_size_than_it_is_asked_for(place):

@@ -18,7 +18,7 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.option_file impor
 from ansible_collections.pagesmith.innodb.plugins.module_utils.option_values import format_bytes, parse_bytes
 from ansible_collections.pagesmith.innodb.plugins.module_utils.server_options import Choice, choose, plan_options
 
-GIB = 1 << 30
+MIB, GIB = 1 << 20, 1 << 30
 MARIADB_10_11 = Engine(MARIADB, (10, 11, 19), "")
 FACTS = {"page_size": 16384, "memory_bytes": 16 * GIB}
 
@@ -127,6 +127,16 @@ def test_io_capacity_of_servers_with_a_default_for_flash(server, wishes, expecte
 )
 def test_buffer_pool(memory, wishes, page_size, expected):
     assert chosen(wishes, memory_bytes=memory, page_size=page_size).get("innodb_buffer_pool_size") == expected
+
+
+@pytest.mark.parametrize(
+    "server, page_size, expected",
+    [("mysql 9.7.4", 16384, "5M"), ("mysql 9.7.4", 32768, "9M"), ("percona 8.0.40", 65536, "17M"), ("mariadb 10.11.19", 65536, "21M")],
+)
+def test_the_least_buffer_pool(server, page_size, expected):
+    assert chosen({}, engine_of(server), memory_bytes=MIB, page_size=page_size)["innodb_buffer_pool_size"] == expected
+    with pytest.raises(InnodbError, match=f"too small.*need {expected}"):
+        chosen({"buffer_pool_size": "4M"}, engine_of(server), memory_bytes=None, page_size=page_size)
 
 
 def test_what_another_file_sets_is_left_to_it_unless_asked_for():
