@@ -67,6 +67,7 @@ NOW_KEYS = (
     "hit_ratio",
     "row_bytes",
     "rows_per_page_request",
+    "page_share_used",
     "rows_per_statement",
     "write_share",
     "storage",
@@ -171,6 +172,7 @@ def describe_now(facts: Any) -> dict[str, Any]:
     pool = number(look(facts, "workload", "buffer_pool", "size_bytes")) or number(look(variables, "innodb_buffer_pool_size"))
     memory, storage = number(look(facts, "memory_bytes")), storage_of_datadir(facts)
     reads, writes = number(look(found, "reads")), number(look(found, "writes"))
+    row_bytes, rows = ratio(look(facts, "schema", "data_bytes"), look(facts, "schema", "rows")), rows_per_page_request(found)
     return {
         "page_size": size,
         "name": label(size) if size else None,
@@ -181,8 +183,9 @@ def describe_now(facts: Any) -> dict[str, Any]:
         "data_to_memory": ratio(total, memory),
         "working_set_to_pool": ratio(look(facts, "workload", "working_set_bytes"), pool),
         "hit_ratio": number(look(found, "buffer_pool_hit_ratio")),
-        "row_bytes": ratio(look(facts, "schema", "data_bytes"), look(facts, "schema", "rows")),
-        "rows_per_page_request": rows_per_page_request(found),
+        "row_bytes": row_bytes,
+        "rows_per_page_request": rows,
+        "page_share_used": ratio(rows * row_bytes, size) if None not in (rows, row_bytes) else None,
         "rows_per_statement": rows_per_statement(found),
         "write_share": ratio(writes, reads + writes) if None not in (reads, writes) else None,
         "storage": storage,

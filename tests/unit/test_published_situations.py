@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import pytest
 from decision_facts import GIB, MIB, POLICY, rehearsed, server, sized, working
 
 from ansible_collections.pagesmith.innodb.plugins.plugin_utils.decision import decide
@@ -176,3 +177,27 @@ def test_percona_2016_with_a_larger_pool_is_evidence_for_4k_all_the_same():
     assert decision["recommended"] == 8192
     assert "percona_2016_4k_larger_pool" in sides(decision, 4096)[0]
     assert {"hosting_guide_8k", "xtradb_8k"} <= sides(decision, 8192)[0]
+
+
+VIRTUAL = {"storage.datadir.kind": "virtual", "storage.datadir.atomic_write_unit_bytes": None}
+OBJECTS = {"schema.large_objects": {"tables": 1, "bytes": 4 * GIB, "share": 1.0}}
+
+
+@pytest.mark.parametrize(
+    ("load", "workload", "row_bytes", "others", "best"),
+    [
+        ("oltp_point_select", working(1.01, 0.33, 0.74, write_share=0), 233, {}, 8192),
+        ("oltp_read_write", working(34, 4.8, 0.81, write_share=0.22), 233, {}, 8192),
+        ("oltp_update_index", working(1.05, 0.04, 0.93, write_share=1), 233, {}, 4096),
+        ("scans", working(76_600, 313, 0.21, write_share=0), 99, {}, 16384),
+        ("wide_rows", working(1.02, 0.2, 0.8, write_share=0.25), 2056, {}, 4096),
+        ("large_objects", working(1.03, 0.14, 0.79, write_share=0.1), 28_166, OBJECTS, 16384),
+        ("ledger", working(2.67, 0.17, 0.84, write_share=0.59), 84, {}, 4096),
+        ("sessions", working(1.02, 0.22, 0.81, write_share=0.2), 673, {}, 4096),
+        ("new_orders", working(1.69, 0.31, 0.95, write_share=0.69), 146, {}, 4096),
+    ],
+)
+def test_the_projects_own_measurements(load, workload, row_bytes, others, best):
+    """tests/benchmarks/model, data of 4 times the pool: the size that was fastest, or as fast as the fastest within the spread."""
+    decision = decided(workload, sized(data=4 * GIB, pool=GIB, memory=int(1.4 * GIB), row_bytes=row_bytes), VIRTUAL, others)
+    assert decision["recommended"] == best, load
