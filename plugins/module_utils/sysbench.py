@@ -22,7 +22,8 @@ SCHEMA = "pagesmith_benchmark"
 PERCENTILE = 95
 POLL_SECONDS = 0.2
 OUTPUT_SHOWN = 300
-MISSING_REMEDY = "Install sysbench on the host (Debian: apt install sysbench), and run again"
+#: Where it conflicts with the host's server, apt would remove the server otherwise.
+MISSING_REMEDY = "Install sysbench on the host (Debian: apt install --no-remove sysbench; where that fails see docs/benchmark.md)"
 
 
 class Program(NamedTuple):

@@ -61,7 +61,7 @@ def test_sysbench_is_missing(shared: Sandbox) -> None:
     # In a mount namespace where something that can't be run is in its place.
     hidden = ["unshare", "--mount", "sh", "-c", f'mount --bind /dev/null {shutil.which("sysbench")} && exec "$@"', "sh"]
     result = finish(start(arguments(shared), *hidden))
-    assert "sysbench is not installed on the host" in result["msg"] and "apt install sysbench" in result["next_step"]
+    assert "sysbench is not installed on the host" in result["msg"] and "apt install --no-remove sysbench" in result["next_step"]
     assert left(shared) == []
 
 

@@ -206,7 +206,7 @@ def find(out: str, code: int = 0):
 
 def test_sysbench_that_is_missing_or_old(monkeypatch):
     monkeypatch.setattr(sysbench.shutil, "which", lambda *_names, **_more: None)
-    with pytest.raises(InnodbError, match="sysbench is not installed.*apt install sysbench"):
+    with pytest.raises(InnodbError, match="sysbench is not installed.*apt install --no-remove sysbench"):
         sysbench.find(find(""))
     monkeypatch.setattr(sysbench.shutil, "which", lambda *_names, **_more: "/usr/bin/sysbench")
     assert sysbench.find(find("sysbench 1.0.20\n")).version == "sysbench 1.0.20"
