@@ -51,10 +51,7 @@ def build(run: Run, instance: Instance, paths: Paths, size: int, options: Sequen
 
     The initialisation tool's exit status proves nothing, so the files it made are read. What an earlier attempt left is removed.
     """
-    remove_build(paths)
-    for directory, like in _build_directories(paths):
-        os.mkdir(directory, 0o700)
-        copy_attributes(like, directory)
+    make_build_directories(paths)
     program = instance.engine.trait("initialise")
     if program in FILLS_DIRECTORIES:
         make_nested(paths)
@@ -78,7 +75,7 @@ def build(run: Run, instance: Instance, paths: Paths, size: int, options: Sequen
         *options,
     ]
     code, out, err = run(command)
-    found = tablespace.page_size_of_file(_system_file(instance, paths.build, paths))
+    found = built_page_size(instance, paths)
     missing = [name for name in REQUIRED_AFTER_INITIALISE if not os.path.isdir(os.path.join(paths.build, name))]
     if code != 0 or found != size or missing:
         said = log_errors(log) if os.path.exists(log) else (err.strip() or out.strip() or "no message").splitlines()[-1]
@@ -87,9 +84,18 @@ def build(run: Run, instance: Instance, paths: Paths, size: int, options: Sequen
     make_nested(paths)
 
 
-def _system_file(instance: Instance, datadir: str, paths: Paths) -> str:
-    home = next((entry.build for entry in paths.outside if entry.option == "innodb_data_home_dir"), datadir)
-    return os.path.join(home, os.path.basename(instance.system_file))
+def make_build_directories(paths: Paths) -> None:
+    """Empty directories to build in, owned and labelled like those whose place they will take. What was there is removed."""
+    remove_build(paths)
+    for directory, like in _build_directories(paths):
+        os.mkdir(directory, 0o700)
+        copy_attributes(like, directory)
+
+
+def built_page_size(instance: Instance, paths: Paths) -> int | None:
+    """Page size in bytes of what was built, read from its first file."""
+    home = next((entry.build for entry in paths.outside if entry.option == "innodb_data_home_dir"), paths.build)
+    return tablespace.page_size_of_file(os.path.join(home, os.path.basename(instance.system_file)))
 
 
 def _build_directories(paths: Paths) -> list[tuple[str, str]]:

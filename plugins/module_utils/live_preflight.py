@@ -9,7 +9,7 @@ from collections.abc import Iterable
 from .facts import Facts
 from .live_copy import OWN_SCHEMAS
 from .preflight import Blocker
-from .strategies import DUMP_RESTORE, LIVE, SIDE_BY_SIDE
+from .strategies import BACK, DUMP_RESTORE, LIVE, SIDE_BY_SIDE
 
 OTHERWISE = "or choose innodb_strategy=dump_restore"
 #: Why a setting stands against following; {value} is what it is.
@@ -92,4 +92,5 @@ def _places(facts: Facts) -> Iterable[Blocker]:
         )
 
 
-CHECKS = {DUMP_RESTORE: (), SIDE_BY_SIDE: (_replica, _places), LIVE: (_replica, _binary_log, _tables, _places)}
+_FOLLOWED = (_replica, _binary_log, _tables, _places)
+CHECKS = {DUMP_RESTORE: (), SIDE_BY_SIDE: (_replica, _places), LIVE: _FOLLOWED, BACK: _FOLLOWED}

@@ -107,10 +107,10 @@ def resumable(run: JournalRun | None, target: int) -> bool:
     return True
 
 
-def start_run(context: Context, moment: float) -> JournalRun:
-    """Begin a run in the journal, with all that is needed to go on with it or to undo it."""
+def start_run(context: Context, moment: float, **more: str) -> JournalRun:
+    """Begin a run in the journal, with all that is needed to go on with it or to undo it, and what else is to be noted."""
     run_id = name_of(context.target, moment)
-    facts = {"target": context.target, "before": context.before, "strategy": context.strategy, "paths": context.paths.as_dict()}
+    facts = {"target": context.target, "before": context.before, "strategy": context.strategy, "paths": context.paths.as_dict(), **more}
     context.work.journal.record(run_id, "plan", "note", facts)
     return context.work.journal.run(run_id)
 

@@ -8,10 +8,10 @@ import contextlib
 import os
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from . import config_file, layout, live_preflight, migration, option_file, preflight, rehearsal, rollback, scratch, server_config
+from . import config_file, layout, live_preflight, migration, option_file, preflight, rehearsal, rollback, scratch, server_config, way_back
 from .census import read_definitions
 from .dictionary_objects import read_objects, read_statements
 from .digest import CHECKSUM
@@ -21,18 +21,18 @@ from .instance import Instance, InstanceSpec, find_instance
 from .journal import MIGRATED, ROLLED_BACK, UNFINISHED, lock_held, locked
 from .journal import Run as JournalRun
 from .live_options import LiveOptions
+from .page_size import label
 from .processes import Run
 from .progress import Progress, to_file
+from .run_report import figures_of, result_of
 from .session import Login, apply_settings, connect
 from .steps import Context
-from .strategies import AUTO, DUMP_RESTORE, steps_of
+from .strategies import AUTO, BACK, DUMP_RESTORE
 from .tables import read_plugins
 from .work_directory import WorkDirectory, file_system_of, free_bytes, passable
 
 DEFAULT_WORK_DIR = "/var/lib/pagesmith-innodb"
 SCRATCH_DIR = "/var/tmp"
-#: Parts of a cut-over during which clients can't read either.
-NO_READING = ("stop_old", "compare_old", "carry_files", "last_changes", "stop_new", "swap", "start")
 STILL_COUNTS = ("manual_attempt", "page_size_unclear", "data_directory", "option_overridden", "locked", "privileges")
 
 
@@ -197,9 +197,7 @@ def migrate(run: Run, options: Options, situation: Situation, plan_lines: Sequen
     context = make_context(run, options, situation, situation.last if situation.unfinished else None)
     for line in plan_lines:
         context.progress.say(f"plan: {line}")
-    if situation.last and situation.last.status == UNFINISHED and not situation.unfinished:
-        # It was cut short before it touched the server, and this run begins anew.
-        rollback.roll_back(make_context(run, options, situation, situation.last), situation.last)
+    forget_unstarted(run, options, situation)
     journal_run = situation.last if situation.unfinished else migration.start_run(context, situation.moment)
     try:
         if situation.unfinished and not migration.goes_on(journal_run):
@@ -208,6 +206,12 @@ def migrate(run: Run, options: Options, situation: Situation, plan_lines: Sequen
     except InnodbError as error:
         raise Failed(error, result_of(context, journal_run.id, context.result.get("outcome", "failed"))) from error
     return result_of(context, journal_run.id, MIGRATED)
+
+
+def forget_unstarted(run: Run, options: Options, situation: Situation) -> None:
+    """Clean up after a run that was cut short before it stopped the server: another one begins anew."""
+    if situation.last and situation.last.status == UNFINISHED and not situation.unfinished:
+        rollback.roll_back(make_context(run, options, situation, situation.last), situation.last)
 
 
 class Failed(InnodbError):
@@ -259,56 +263,11 @@ def default_workers() -> int:
     return max(2, os.cpu_count() or 1)
 
 
-def figures_of(run: JournalRun | None) -> dict[str, Any]:
-    """What the journal tells of a run for a report: steps, seconds, amounts."""
-    if run is None:
-        return {"steps": [], "write_outage_seconds": 0.0, "read_outage_seconds": 0.0, "bytes_moved": 0, "allowed_differences": []}
-    steps = [
-        {"name": name, "seconds": run.seconds.get(name, 0.0), "outcome": "done" if run.done(name) else "failed"}
-        for name, _step, _text in steps_of(migration.strategy_of(run))
-        if run.begun(name)
-    ]
-    outage = reading = None
-    if run.facts.get("cut_over"):
-        parts = run.facts["cut_over"]
-        outage, reading = (round(sum(parts[name] for name in names if name in parts), 3) for names in (parts, NO_READING))
-    elif run.done("open") and "fence" in run.times:
-        outage = reading = round(run.times["open"] - run.times["fence"] + run.seconds.get("fence", 0.0), 3)
-    return {
-        "run": run.id,
-        "steps": steps,
-        "write_outage_seconds": outage,
-        "read_outage_seconds": reading,
-        "outage_parts": run.facts.get("cut_over", {}),
-        "compared_at_fence": run.facts.get("compared_at_fence", []),
-        "changed_since_comparison": run.facts.get("changed_since_comparison", []),
-        "bytes_moved": run.facts.get("bytes_moved", 0),
-        "allowed_differences": run.facts.get("allowed_differences", []),
-    }
-
-
-def result_of(context: Context, run_id: str, outcome: str) -> dict[str, Any]:
-    """What a report of a migration says."""
-    run = context.work.journal.run(run_id)
-    return {
-        "outcome": outcome,
-        "page_size_before": context.before,
-        "page_size_after": context.target if outcome == MIGRATED else context.before,
-        "strategy": context.strategy,
-        **figures_of(run),
-        "tables": run.facts.get("tables", 0),
-        "blockers": [],
-        "census_differences": context.result.get("census_differences", []),
-        "digest_differences": context.result.get("digest_differences", []),
-        "retained_directory": context.paths.retained if outcome == MIGRATED else None,
-        "progress": context.progress.states,
-    }
-
-
 def last_run_to_undo(situation: Situation) -> JournalRun | None:
     """The run that a rollback undoes: the last one that was not rolled back, unless what it kept is deleted."""
     for journal_run in reversed(situation.work.journal.runs()):
-        if journal_run.status != ROLLED_BACK:
+        undone = journal_run.status == MIGRATED and migration.strategy_of(journal_run) == BACK
+        if journal_run.status != ROLLED_BACK and not undone:
             return journal_run if journal_run.status in (UNFINISHED, MIGRATED) else None
     return None
 
@@ -326,6 +285,40 @@ def roll_back(run: Run, options: Options, situation: Situation, discard_writes: 
         "lost_writes": lost,
         "set_aside": situation.work.journal.run(journal_run.id).kept(),
     }
+
+
+def roll_back_keeping_writes(run: Run, options: Options, situation: Situation) -> dict[str, Any]:
+    """Undo the last run, whose retained directory is given all that was written since; the caller holds the lock."""
+    if situation.unfinished:
+        raise InnodbError(
+            f"the run {situation.last.id} was cut short and may have stopped the server",
+            state="Nothing was changed; the data is whole.",
+            remedy=f"Run migrate with innodb_page_size={label(situation.last.facts['target'])}, which ends it, or rollback without"
+            " innodb_rollback_keep_writes",
+            refusal=True,
+        )
+    forget_unstarted(run, options, situation)
+    former = last_run_to_undo(situation)
+    if former is None or situation.facts.server is None:
+        raise InnodbError(
+            "the server does not run, or nothing is kept, so there is nothing to follow", remedy="Start the server", refusal=True
+        )
+    way_back.require_possible(former, situation.facts.layout)
+    blockers = live_preflight.find_blockers(situation.facts, BACK)
+    if blockers:
+        texts = " ".join(f"{blocker.message}. {blocker.remedy}." for blocker in blockers)
+        raise InnodbError("what was written since can't be followed", "Nothing was changed.", texts, refusal=True)
+    known = former.facts
+    options = replace(options, target=known["before"], strategy=BACK)
+    context = replace(make_context(run, options, situation, None), config=known["config_before"], config_path=known["config_path"])
+    journal_run = migration.start_run(context, situation.moment, **{way_back.UNDOES: former.id})
+    try:
+        migration.migrate(context, journal_run)
+    except InnodbError as error:
+        raise Failed(error, result_of(context, journal_run.id, "failed")) from error
+    result = result_of(context, journal_run.id, MIGRATED)
+    kept = situation.work.journal.run(journal_run.id).kept()
+    return {**result, "outcome": "rolled_back", "run": former.id, "lost_writes": [], "set_aside": kept}
 
 
 def retire(situation: Situation, confirmed: str, retention_days: float) -> dict[str, Any]:

@@ -40,6 +40,7 @@ def roll_back(context: Context, run: JournalRun) -> None:
         remove_copies(context)
         replica_steps.resume_untouched(context, run)
         data_directory.remove_build(paths)
+        context.work.remove_temporary()
         put_back_settings(context, run)
         journal.record(run.id, ROLLBACK, END, status=ROLLED_BACK)
         return
@@ -212,8 +213,8 @@ def lost_writes(context: Context, run: JournalRun, discard_writes: bool) -> list
             places = ", ".join(lost[:10]) + (" and more" if len(lost) > 10 else "")
             raise InnodbError(
                 f"rolling back would lose what was written since the migration, here: {places}",
-                remedy=f"To go back with all of it, run migrate with innodb_page_size={label(context.before)} instead."
-                " To give these writes up, run again with innodb_rollback_discard_writes=true; the new directory is kept aside then",
+                remedy="To go back with all of it, run again with innodb_rollback_keep_writes=true. To give these writes up, run again"
+                " with innodb_rollback_discard_writes=true; the new directory is kept aside then",
                 refusal=True,
             )
         return lost

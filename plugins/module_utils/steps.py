@@ -144,7 +144,10 @@ def dump(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
             context.progress.report,
             context.progress.expect,
         )
-    manifest.coordinates.update(binlog_coordinates(context.layout))
+    coordinates = binlog_coordinates(context.layout)
+    manifest.coordinates.update(coordinates)
+    if coordinates:
+        notes["log_end"] = [coordinates["binlog_file"], coordinates["binlog_position"]]
     logical_dump.complete(context.work.dump, manifest, data_directory.fingerprint(context.paths))
     notes["bytes_moved"] = manifest.size_bytes()
     notes["tables"] = len(manifest.tables)

@@ -6,7 +6,7 @@ from __future__ import annotations
 
 from typing import Any, Callable
 
-from . import steps, still_steps
+from . import steps, still_steps, way_back
 from .cut_over import fence as cut_over
 from .journal import Run as JournalRun
 from .live_steps import follow, seed
@@ -14,6 +14,8 @@ from .live_steps import follow, seed
 DUMP_RESTORE = "dump_restore"
 SIDE_BY_SIDE = "side_by_side"
 LIVE = "live"
+#: Not to be chosen: a rollback that keeps what was written since the migration.
+BACK = "back"
 AUTO = "auto"
 
 LIVE_STEPS: tuple[tuple[str, Callable[[steps.Context, JournalRun, dict[str, Any]], None], str], ...] = (
@@ -34,7 +36,13 @@ STILL_STEPS: tuple[tuple[str, Callable[[steps.Context, JournalRun, dict[str, Any
     *LIVE_STEPS[-3:],
 )
 
-STEPS = {DUMP_RESTORE: steps.STEPS, SIDE_BY_SIDE: STILL_STEPS, LIVE: LIVE_STEPS}
+BACK_STEPS: tuple[tuple[str, Callable[[steps.Context, JournalRun, dict[str, Any]], None], str], ...] = (
+    ("build", way_back.copy_back, "copy the retained directory, and let the copy receive what was written since"),
+    *LIVE_STEPS[2:-1],
+    ("finish", way_back.finish, "remove what is not needed any more"),
+)
+
+STEPS = {DUMP_RESTORE: steps.STEPS, SIDE_BY_SIDE: STILL_STEPS, LIVE: LIVE_STEPS, BACK: BACK_STEPS}
 
 
 def steps_of(strategy: str) -> tuple:

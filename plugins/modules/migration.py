@@ -117,6 +117,13 @@ options:
     description: Whether a rollback may give up what clients wrote since the migration.
     type: bool
     default: false
+  keep_writes:
+    description:
+      - Whether a rollback keeps what clients wrote since the migration. A copy of the retained directory then follows the running server by
+        its binary log, is compared with it, and takes its place as with O(strategy=live).
+      - It needs the binary log since the migration, and what O(strategy=live) asks for.
+    type: bool
+    default: false
   retention_days:
     description: How many days what a migration kept must have been kept before it is deleted.
     type: float
@@ -322,6 +329,7 @@ def argument_spec() -> dict:
         "start_timeout": {"type": "int", "default": 900},
         "catch_up_timeout": {"type": "int", "default": 3600},
         "discard_writes": {"type": "bool", "default": False},
+        "keep_writes": {"type": "bool", "default": False},
         "retention_days": {"type": "float", "default": 7.0},
         "retire_confirm": {"type": "path"},
         "progress_file": {"type": "path"},
@@ -387,6 +395,8 @@ def leave_with_plan(module: AnsibleModule, options: operations.Options, situatio
 
 def roll_back(module: AnsibleModule, options: operations.Options) -> None:
     """Undo the last run; without effect when there is none."""
+    if module.params["keep_writes"] and module.params["discard_writes"]:
+        raise InnodbError("a rollback can't both keep and discard what was written since", remedy="Choose one of them", refusal=True)
     run = ansible_adapter.runner(module)
     situation = operations.read_situation(run, options)
     if operations.last_run_to_undo(situation) is None:
@@ -395,7 +405,10 @@ def roll_back(module: AnsibleModule, options: operations.Options) -> None:
         module.exit_json(changed=True, outcome="planned")
     with operations.work_locked(situation):
         situation = operations.read_situation(run, options)
-        result = operations.roll_back(run, options, situation, module.params["discard_writes"])
+        if module.params["keep_writes"]:
+            result = operations.roll_back_keeping_writes(run, options, situation)
+        else:
+            result = operations.roll_back(run, options, situation, module.params["discard_writes"])
     module.exit_json(changed=True, **result)
 
 

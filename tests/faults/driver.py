@@ -2,7 +2,8 @@
 # GNU General Public License v3.0+ (see LICENSE or https://www.gnu.org/licenses/gpl-3.0.txt)
 """Runs the product in a process of its own, to which a fault happens at a chosen moment.
 
-The argument is a JSON object: action (migrate, rollback, retire), sandbox (base directory), strategy, size, path, learn, and fault:
+The argument is a JSON object: action (migrate, rollback, retire; keep, a rollback that keeps writes), sandbox (base directory), strategy,
+size, path, learn, and fault:
 kind, step, moment. kind: kill (this process), stop (this process, until it gets SIGCONT), server (kill -9 of the one in the
 sandbox), fill (the file system). moment: begin or end, which is right after that record of the journal, or the number of an effect
 within the step. An effect is whatever Python's audit hooks see that changes something outside of the process. The last line of the
@@ -119,6 +120,8 @@ def act(order: dict[str, Any]) -> str:
     server = harness.Sandbox(base=Path(order["sandbox"]))
     if order["action"] == "migrate":
         return migrate(server, order["size"], order["strategy"])
+    if order["action"] == "keep":
+        return server.rollback(keep=True)["outcome"]
     if order["action"] == "rollback":
         return server.rollback(discard=True)["outcome"]
     return server.retire(order["path"])["outcome"]
@@ -126,8 +129,8 @@ def act(order: dict[str, Any]) -> str:
 
 def main() -> None:
     order = json.loads(sys.argv[1])
-    # The journal knows the steps of a migration; rolling back and retiring count as one step each.
-    step = None if order["action"] == "migrate" else order["action"]
+    # The journal knows the steps of a migration and of a rollback that keeps writes; the others count as one step each.
+    step = None if order["action"] in ("migrate", "keep") else order["action"]
     fault = Fault(Path(order["sandbox"]), order.get("fault"), step, order.get("learn", False))
     answer: dict[str, Any] = {"message": ""}
     try:

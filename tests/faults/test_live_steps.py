@@ -12,11 +12,12 @@ from disks import FILLER, small_disk
 from harness import Sandbox
 from patient import Patient
 
-from ansible_collections.pagesmith.innodb.plugins.module_utils.strategies import LIVE, steps_of
+from ansible_collections.pagesmith.innodb.plugins.module_utils.strategies import BACK, LIVE, steps_of
 
 NAMES = [name for name, _step, _text in steps_of(LIVE)]
 RUNNING = NAMES[: NAMES.index("fence")]
 OPENED = NAMES[NAMES.index("open") :]
+BACK_NAMES = [name for name, _step, _text in steps_of(BACK)]
 DISK_BYTES = 6 << 30
 #: What is set in the running server before it is to be stopped.
 EAGER = "SELECT @@innodb_max_dirty_pages_pct, @@innodb_max_dirty_pages_pct_lwm, @@innodb_io_capacity, @@innodb_buffer_pool_dump_at_shutdown"
@@ -98,3 +99,25 @@ def test_full_file_system(patient: Patient, step: str) -> None:
         assert done["outcome"] == "rolled_back", done
     patient.check(size if done["outcome"] == "migrated" else before)
     patient.forget()
+
+
+@pytest.mark.parametrize("step", BACK_NAMES)
+def test_a_rollback_that_keeps_writes_is_killed(patient: Patient, step: str) -> None:
+    """The next runs end it, with what was written since the migration."""
+    before, size = f"{patient.server.page_size() // 1024}k", patient.other_size()
+    for moment in ("begin", 3, "end"):
+        assert patient.ask("migrate", size=size)["outcome"] == "migrated"
+        patient.server.sql("CREATE TABLE shop.since (id INT PRIMARY KEY); INSERT INTO shop.since VALUES (1), (2)")
+        assert patient.ask("keep", fault={"kind": "kill", "step": step, "moment": moment}) is None
+        patient.wait_for_end_of_private_servers(f"{step} {moment}")
+        done = patient.ask("keep")
+        if done["outcome"] == "failed":
+            assert "was cut short and may have stopped the server" in done["message"], done
+            ended = patient.ask("migrate", size=before)
+            assert ended["outcome"] in ("migrated", "rolled_back"), ended
+            done = patient.ask("keep") if ended["outcome"] == "rolled_back" else {"outcome": "rolled_back"}
+        assert done["outcome"] == "rolled_back", done
+        assert patient.server.sql("SELECT GROUP_CONCAT(id) FROM shop.since") == "1,2\n"
+        patient.server.sql("DROP TABLE shop.since")
+        patient.check(before)
+        patient.forget()

@@ -289,11 +289,13 @@ class Sandbox:
             operations.require_unchanged(options, situation)
             return operations.migrate(run, options, situation, plan.lines)
 
-    def rollback(self, discard: bool = False) -> dict[str, Any]:
+    def rollback(self, discard: bool = False, keep: bool = False) -> dict[str, Any]:
         options = self.options()
         situation = operations.read_situation(run, options)
         assert operations.last_run_to_undo(situation) is not None, "there is nothing to roll back"
         with operations.work_locked(situation):
+            if keep:
+                return operations.roll_back_keeping_writes(run, options, situation)
             return operations.roll_back(run, options, situation, discard)
 
     def kept(self) -> list[str]:

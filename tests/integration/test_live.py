@@ -8,6 +8,7 @@ import os
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from content import read_content, require_equal
@@ -18,6 +19,7 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils import eager_flus
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
 from ansible_collections.pagesmith.innodb.plugins.module_utils.live_options import LiveOptions
 from ansible_collections.pagesmith.innodb.plugins.module_utils.session import Login, connect
+from ansible_collections.pagesmith.innodb.plugins.module_utils.tablespace import page_size_of_file
 
 BINARY_LOG = {"log_bin": "binlog", "server_id": "5", "binlog_format": "ROW"}
 INNODB_ONLY = "ALTER TABLE shop.audit ENGINE=InnoDB; ALTER TABLE shop.visits ENGINE=InnoDB"
@@ -185,17 +187,61 @@ def test_a_cut_over_that_is_put_off_leaves_the_settings_of_the_server(server: Sa
         assert eager_flushing.current(session) == before
 
 
-def test_going_back_in_the_middle_of_the_load(server: Sandbox) -> None:
-    """A rollback would give up what was written since and says so; migrating back keeps it."""
+def test_a_rollback_in_the_middle_of_the_load_keeps_what_was_written(server: Sandbox) -> None:
+    """Without being told to, it refuses to give that up."""
     with load(server, 10) as clients:
         server.migrate("8k", strategy="live")
         clients.wait_for_more()
         with pytest.raises(InnodbError, match="would lose what was written since the migration, here: table app") as caught:
             server.rollback()
-        assert "run migrate with innodb_page_size=16k" in caught.value.remedy
+        assert "innodb_rollback_keep_writes" in caught.value.remedy
         clients.wait_for_more()
         assert server.page_size() == 8192
-        server.migrate("16k", strategy="live")
+        result = server.rollback(keep=True)
+        assert (result["outcome"], result["lost_writes"], result["page_size_after"]) == ("rolled_back", [], 16384)
         clients.wait_for_more()
     assert server.page_size() == 16384
     clients.check()
+    kept = server.kept()
+    assert [Path(path).is_dir() for path in kept] == [True, True]
+    assert sorted(page_size_of_file(f"{path}/ibdata1") for path in kept) == [8192, 16384]
+
+
+@pytest.mark.parametrize("strategy", ["dump_restore", "live"])
+def test_every_kind_of_change_since_the_migration_is_kept(server: Sandbox, strategy: str) -> None:
+    server.sql((CASES / "shop.sql").read_text())
+    server.sql(INNODB_ONLY)
+    server.restart()
+    server.migrate("8k", strategy=strategy)
+    retained = server.kept()[0]
+    before = {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in sorted(Path(retained).rglob("*"))}
+    server.sql(
+        "CREATE DATABASE later; CREATE TABLE later.t (id INT AUTO_INCREMENT PRIMARY KEY, v DOUBLE);"
+        "INSERT INTO later.t (v) VALUES (0.1), (1e300); ALTER TABLE shop.audit ADD COLUMN more INT;"
+        "CREATE USER since@localhost IDENTIFIED BY 'x'; GRANT SELECT ON later.* TO since@localhost;"
+        "CREATE EVENT later.e ON SCHEDULE EVERY 1 DAY DO DELETE FROM later.t; CREATE VIEW later.v AS SELECT v FROM later.t;"
+        "CREATE TRIGGER later.g BEFORE INSERT ON later.t FOR EACH ROW SET NEW.v=NEW.v+1; INSERT INTO later.t (v) VALUES (7)"
+    )
+    server.restart()
+    now = everything(server)
+    assert server.rollback(keep=True)["set_aside"]
+    assert server.page_size() == 16384
+    require_equal(now, everything(server))
+    assert {path: (path.stat().st_mtime_ns, path.stat().st_size) for path in before} == before
+    with pytest.raises(AssertionError, match="nothing to roll back"):
+        server.rollback(keep=True)
+
+
+def test_a_rollback_that_cannot_keep_writes_changes_nothing(server: Sandbox) -> None:
+    server.sql("CREATE DATABASE app; CREATE TABLE app.t (id INT PRIMARY KEY)")
+    server.migrate("8k", strategy="live")
+    server.sql("INSERT INTO app.t VALUES (1); SET sql_log_bin=0; INSERT INTO app.t VALUES (2)")
+    with pytest.raises(InnodbError, match="table app.t content") as caught:
+        server.rollback(keep=True)
+    assert "runs on with all its data" in caught.value.state
+    server.sql("DELETE FROM app.t WHERE id=2; FLUSH BINARY LOGS")
+    time.sleep(1)
+    server.sql("PURGE BINARY LOGS BEFORE NOW()")
+    with pytest.raises(InnodbError, match="what was written since can't be kept: the file binlog.[0-9]+ of the binary log is gone"):
+        server.rollback(keep=True)
+    assert (server.page_size(), server.sql("SELECT id FROM app.t")) == (8192, "1\n")
