@@ -26,6 +26,9 @@ from .processes import Run
 
 Move = "tuple[str, str]"
 
+#: Seconds in which a server that was told to end has ended, before what it works on is deleted.
+STOP_SECONDS = 60
+
 INITIALISE = {
     "mariadb-install-db": (
         "--auth-root-authentication-method=socket",
@@ -136,7 +139,10 @@ def remove_build(paths: Paths) -> None:
             raise InnodbError(f"{directory} is not a directory that a migration built, so it is not deleted")
         if not os.path.isdir(paths.datadir):
             raise InnodbError(f"{paths.datadir} is missing, so {directory} may hold the only data and is not deleted")
-        processes.wait_stopped(directory, os.path.join(directory, "ibdata1"), 60)
+        # A private server that was told to end while it started may hang; one that answered ends by itself.
+        for pid in filter(processes.never_answered, processes.servers_in(directory)):
+            processes.stop_pid(pid, STOP_SECONDS)
+        processes.wait_stopped(directory, os.path.join(directory, "ibdata1"), STOP_SECONDS)
         shutil.rmtree(directory)
         sync_directory(os.path.dirname(directory))
 

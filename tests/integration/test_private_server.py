@@ -5,15 +5,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import pytest
 from harness import PATIENCE, Sandbox, run
 
-from ansible_collections.pagesmith.innodb.plugins.module_utils import operations, processes
+from ansible_collections.pagesmith.innodb.plugins.module_utils import data_directory, operations, processes
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError
+from ansible_collections.pagesmith.innodb.plugins.module_utils.layout import Paths
 from ansible_collections.pagesmith.innodb.plugins.module_utils.private_server import PrivateServer, private_options
 from ansible_collections.pagesmith.innodb.plugins.module_utils.session import Login
 
@@ -50,6 +53,26 @@ def test_one_that_hangs_before_it_answered_is_ended(private: PrivateServer, monk
         assert hanging.wait(PATIENCE) == -signal.SIGKILL
         with server.session() as session:
             assert session.value("SELECT 1") == 1
+
+
+def test_one_that_hangs_in_what_was_built_is_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The next run builds anew, where a killed one left such a server in what it had built."""
+    monkeypatch.setattr(processes, "STARTING_SECONDS", 1)
+    with Sandbox() as server:
+        instance = operations.read_situation(run, server.options()).instance
+        paths = Paths(instance.datadir, f"{instance.datadir}.pagesmith-new", "", False)
+        server.initialise(Path(paths.build))
+        private = PrivateServer(instance, paths.build, str(server.base / "run"), private_options(instance))
+        for path in (private.run_dir, f"{private.run_dir}/tmp", private.socket_dir):
+            os.mkdir(path)
+            os.chown(path, *processes.owner(paths.build))
+        hanging = processes.spawn(private.command(), processes.owner(paths.build)[0], private.error_log, bound=False)
+        os.kill(wait_until_it_works_in(paths.build), signal.SIGSTOP)
+        data_directory.remove_build(paths)
+        assert hanging.wait(PATIENCE) == -signal.SIGKILL
+        assert not Path(paths.build).exists()
+        assert server.answers(), "the users' server runs on"
+        shutil.rmtree(private.socket_dir)
 
 
 def test_one_that_answered_is_never_killed(private: PrivateServer) -> None:
