@@ -424,7 +424,7 @@ ROWS = (
         FOREVER,
         {**MYSQL_READ_SESSION, "show_gipk_in_create_table_and_information_schema": 1},
     ),
-    Row("create_session", (MARIADB,), ANY, FOREVER, {}),
+    Row("create_session", (MARIADB,), ANY, FOREVER, {"enforce_storage_engine": "NULL"}),
     Row("create_session", BOTH_MYSQL, (8, 0, 13), (8, 0, 30), MYSQL_CREATE_SESSION),
     Row("create_session", BOTH_MYSQL, (8, 0, 30), (8, 4), {**MYSQL_CREATE_SESSION, "sql_generate_invisible_primary_key": 0}),
     Row(
