@@ -67,6 +67,17 @@ STATIC_PRIVILEGES = frozenset(
     "DROP ROLE",
 }
 
+#: Types that are the same in a table of InnoDB and in one of MyISAM made from it. A JSON document is a text there.
+MARIADB_BINARY_TYPES = (
+    *("tinyint", "smallint", "mediumint", "int", "bigint", "decimal", "float", "double", "bit"),
+    *("date", "datetime", "timestamp", "time", "year", "enum", "set", "inet4", "inet6", "uuid", "vector"),
+    *("char", "varchar", "tinytext", "text", "mediumtext", "longtext"),
+    *("binary", "varbinary", "tinyblob", "blob", "mediumblob", "longblob"),
+    *("geometry", "point", "linestring", "polygon", "multipoint", "multilinestring", "multipolygon", "geometrycollection"),
+)
+#: Dates are taken as they are, and the table is one of MyISAM whatever the server is told to make instead.
+MARIADB_BINARY_SETTINGS = "SET STATEMENT sql_mode='ALLOW_INVALID_DATES,NO_ENGINE_SUBSTITUTION', enforce_storage_engine=NULL FOR "
+
 #: Filters of a replica that were set while it ran are gone with its next start, and then it applies what it must not.
 MYSQL_REPLICATION_FILTER = Hazard(
     "replication_filter",
@@ -481,6 +492,12 @@ ROWS = (
         FOREVER,
         {"check_constraint_checks": 0, "system_versioning_insert_history": 1},
     ),
+    # Types of columns whose rows go from server to server as files of MyISAM, and how a statement that makes such a table begins
+    # (see carriers). Rows with any other type, and all of MySQL, go as text.
+    Row("binary_types", (MARIADB,), ANY, FOREVER, MARIADB_BINARY_TYPES),
+    Row("binary_types", BOTH_MYSQL, ANY, FOREVER, ()),
+    Row("binary_settings", (MARIADB,), ANY, FOREVER, MARIADB_BINARY_SETTINGS),
+    Row("binary_settings", BOTH_MYSQL, ANY, FOREVER, ""),
     # Options of a private server: no client but ours, nothing runs by itself, nothing is written to a log of the real one.
     Row(
         "private_options",
@@ -557,6 +574,8 @@ ROWS = (
             "--innodb-flush-log-at-trx-commit=0",
             "--innodb-doublewrite=0",
             "--sync-frm=0",
+            "--symbolic-links",
+            "--myisam-recover-options=OFF",
             "--secure-file-priv=",
             "--innodb-stats-auto-recalc=0",
         ),

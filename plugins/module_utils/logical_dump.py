@@ -7,10 +7,12 @@ from __future__ import annotations
 import glob
 import os
 import shutil
+from collections.abc import Iterator
 from typing import Callable, Protocol
 
 from . import dictionary_objects
 from . import manifest as manifests
+from .carriers import Writer, writer_for
 from .census import Census, read_census
 from .data_directory import copy_file
 from .digest import digest, with_content
@@ -19,7 +21,7 @@ from .engines import Engine
 from .layout import TABLE_FILE_SUFFIXES
 from .manifest import DumpFile, Manifest
 from .session import Session
-from .tables import SYSTEM_SCHEMA, Table, dump_statement, encoded, read_plugins, read_tables, user_schemas
+from .tables import SYSTEM_SCHEMA, Table, encoded, read_plugins, read_tables, user_schemas
 from .transfer import Job, run_jobs
 
 PARTIAL_SUFFIX = ".partial"
@@ -34,9 +36,13 @@ def prepare(directory: str, uid: int, gid: int) -> None:
 
 
 class Source(Protocol):
-    """A server whose data nobody changes: a private one, or a running one that is held still."""
+    """A server whose data nobody changes: a private one, or a running one that is held still.
+
+    temporary: the directory of its temporary tables, None when others use it too.
+    """
 
     datadir: str
+    temporary: str | None
 
     def session(self) -> Session: ...
 
@@ -57,7 +63,7 @@ def dump(
         tables = read_tables(session, engine)
         plugins = read_plugins(session, engine)
         coordinates = {"gtid_slave_pos": session.value("SELECT @@GLOBAL.gtid_slave_pos")} if engine.trait("gtid_slave_pos") else {}
-    files, digests = dump_rows(server.session, engine, tables, partial, workers, digest_method, tick, begin)
+    files, digests = dump_rows(server.session, engine, tables, partial, workers, digest_method, tick, begin, temporary=server.temporary)
     with server.session() as session:
         definitions = copy_definition_files(session, engine, tables, server.datadir, partial)
         digests.update(file_digests(definitions))
@@ -108,41 +114,42 @@ def dump_rows(
     begin: Callable[[int], None],
     before_table: Callable[[], None] = lambda: None,
     first: int = 1,
+    temporary: str | None = None,
 ) -> tuple[list[DumpFile], dict]:
-    """Write the rows of these tables to files, numbered from first on, and take their digests; before_table is called before each."""
+    """Write the rows of these tables to files, numbered from first on, and take their digests; before_table is called before each.
+
+    temporary: see carriers.writer_for().
+    """
     files: list[DumpFile] = []
     digests: dict = {}
-    work_items = []
+    jobs = []
     for number, table in enumerate(with_content(tables), first):
-        name = f"{number:06d}.rows" if table.carried_columns() else None
-        path = os.path.join(directory, name) if name else None
-        work_items.append(Job((table, name, path), max(table.size_bytes, 1), _size_of(path)))
-    begin(sum(job.size_bytes for job in work_items))
+        writer = writer_for(table, engine, directory, number, temporary)
+        jobs.append(Job((table, writer), max(table.size_bytes, 1), writer.written_bytes if writer else lambda: 0))
+    begin(sum(job.size_bytes for job in jobs))
 
-    def work(session: Session, item: tuple) -> None:
-        table, name, path = item
+    def work(session: Session, item: tuple[Table, Writer | None]) -> None:
+        table, writer = item
         before_table()
         rows = None
-        if name:
-            rows = session.execute(dump_statement(table, path))
-            os.chmod(path, 0o600)
-            size, crc32 = manifests.checksum_file(path)
-            begin_write_back(path)  # so that complete() has little left to wait for
-            files.append(DumpFile(name, size, crc32, rows, table.title))
+        if writer:
+            rows = writer.write(session)
+            files.extend(_finished(table, writer, directory, rows))
         digests[f"table {table.title}"] = digest(session, engine, table, digest_method, rows)
 
-    run_jobs(work_items, workers, open_session, work, tick)
+    run_jobs(jobs, workers, open_session, work, tick)
     return sorted(files, key=lambda file: file.name), digests
 
 
-def _size_of(path: str | None) -> Callable[[], int]:
-    def size() -> int:
-        try:
-            return os.path.getsize(path) if path else 0
-        except FileNotFoundError:
-            return 0
-
-    return size
+def _finished(table: Table, writer: Writer, directory: str, rows: int) -> Iterator[DumpFile]:
+    """The entries of the manifest for what was written; its way to the disk begins here, so that complete() has little to wait for."""
+    for name in writer.names:
+        path = os.path.join(directory, name)
+        os.chmod(path, 0o600)
+        size, crc32 = manifests.checksum_file(path)
+        begin_write_back(path)
+        first = name == writer.names[0]
+        yield DumpFile(name, size, crc32, rows if first else 0, table.title, writer.carrier if first else None)
 
 
 def file_digests(files: list[DumpFile]) -> dict[str, int]:

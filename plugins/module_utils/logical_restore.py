@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterable
 from typing import Callable
 
+from .carriers import Reader
 from .census import Difference
 from .data_directory import copy_file
 from .dictionary_objects import FIRST, LAST, Statement, make_objects
@@ -19,7 +20,7 @@ from .logical_dump import DEFINITIONS
 from .manifest import DumpFile, Manifest
 from .private_server import PrivateServer
 from .session import Session, apply_settings, quote
-from .tables import SYSTEM_SCHEMA, Table, load_statement
+from .tables import SYSTEM_SCHEMA, Table
 from .transfer import Job, run_jobs
 
 LOAD_SQL_MODE = "NO_AUTO_VALUE_ON_ZERO,ALLOW_INVALID_DATES,NO_ENGINE_SUBSTITUTION"
@@ -128,7 +129,7 @@ def load(
     accounts = {f"{SYSTEM_SCHEMA}.{name}" for name in engine.trait("account_tables")}
     user_files, system_files, account_files = [], [], []
     for file in manifest.files:
-        if file.table is None:
+        if file.carrier is None:
             continue
         if file.table in accounts:
             account_files.append(file)
@@ -144,18 +145,22 @@ def load(
 
     def load_user_table(session: Session, file: DumpFile) -> None:
         table = tables[file.table]
-        load_table(session, engine, manifest, table, file, directory)
+        load_table(session, engine, manifest, table, file, reader)
         set_counter(session, table, manifest.census[f"table {table.title}"]["definition"])
         session.rows(f"ANALYZE TABLE {table.sql}")
 
+    reader = Reader(engine, directory, server.datadir)
+    with open_session() as session:
+        reader.prepare(session, {file.carrier for file in user_files})
     run_jobs([Job(file, file.size_bytes) for file in user_files], workers, open_session, load_user_table, tick)
     with open_session() as session:
+        reader.finish(session)
         for difference in make_objects(session, manifest.statements, LAST, in_place=True):
             if difference.id not in allowed:
                 raise Refused(difference)
         for file in system_files + account_files:
             session.execute(engine.trait("empty_table").format(table=tables[file.table].sql))
-            load_table(session, engine, manifest, tables[file.table], file, directory)
+            load_table(session, engine, manifest, tables[file.table], file, reader)
         if manifest.coordinates.get("gtid_executed"):
             reset, purge = engine.trait("set_gtid_executed")
             session.execute(reset)
@@ -167,17 +172,18 @@ def prepare_load_session(session: Session, engine: Engine) -> None:
     apply_settings(session, engine.trait("load_session"))
 
 
-def load_table(session: Session, engine: Engine, manifest: Manifest, table: Table, file: DumpFile, directory: str) -> None:
+def load_table(session: Session, engine: Engine, manifest: Manifest, table: Table, file: DumpFile, reader: Reader) -> None:
     """Load one file into its empty table. A warning is forgiven only when the digest shows that the content is right."""
     if file.rows == 0:
         return
-    try:
-        rows = session.execute(load_statement(table, os.path.join(directory, file.name)))
-    except StatementError as error:
-        raise InnodbError(
-            f"the rows of {table.title} are refused by the target server: {error.reason} (error {error.code})", state=""
-        ) from error
-    warnings = session.rows(f"SHOW WARNINGS LIMIT {WARNINGS_SHOWN}")
+    with reader.statement(session, table, file.name, file.carrier) as statement:
+        try:
+            rows = session.execute(statement)
+        except StatementError as error:
+            raise InnodbError(
+                f"the rows of {table.title} are refused by the target server: {error.reason} (error {error.code})", state=""
+            ) from error
+        warnings = session.rows(f"SHOW WARNINGS LIMIT {WARNINGS_SHOWN}")
     wanted = manifest.digests[f"table {table.title}"]
     if rows != file.rows or (warnings and digest(session, engine, table, wanted["method"]) != wanted):
         reason = "; ".join(row["message"] for row in warnings) or f"{rows} rows instead of {file.rows}"

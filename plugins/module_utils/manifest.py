@@ -15,20 +15,24 @@ from .durable import write_file
 from .errors import InnodbError
 from .tables import Column, Table
 
-FORMAT = 2
+FORMAT = 3
 MANIFEST_FILE = "manifest.json"
 BLOCK_BYTES = 1 << 20
 
 
 @dataclass
 class DumpFile:
-    """A file of the dump: rows of a table, or a copy of a definition file of the data directory (then table is None)."""
+    """A file of the dump: rows of a table, or a copy of a definition file of the data directory (then table is None).
+
+    carrier: how the rows stand in it (see carriers), None when it only goes with the file of the rows.
+    """
 
     name: str
     size_bytes: int
     crc32: int
     rows: int = 0
     table: str | None = None
+    carrier: str | None = None
 
 
 @dataclass

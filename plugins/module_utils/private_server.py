@@ -42,6 +42,7 @@ class PrivateServer:
         self.title = title
         self.socket_dir = socket_directory(run_dir)
         self.socket = os.path.join(self.socket_dir, "s")
+        self.temporary = os.path.join(run_dir, "tmp")
         self.error_log = os.path.join(run_dir, "error.log")
         self.account = login
         self.stop_seconds = stop_seconds
@@ -54,7 +55,7 @@ class PrivateServer:
             f"--socket={self.socket}",
             f"--pid-file={os.path.join(self.run_dir, 'pid')}",
             f"--log-error={self.error_log}",
-            f"--tmpdir={os.path.join(self.run_dir, 'tmp')}",
+            f"--tmpdir={self.temporary}",
             *(option.format(run=self.run_dir) for option in self.instance.engine.trait("replica_apart")),
             *self.options,
         ]
@@ -66,7 +67,7 @@ class PrivateServer:
             if f"--socket={self.socket}" in processes.command_line(pid):
                 processes.stop_pid(pid, self.stop_seconds)
         remove_run_dir(self.run_dir)
-        for path in (self.run_dir, os.path.join(self.run_dir, "tmp"), self.socket_dir):
+        for path in (self.run_dir, self.temporary, self.socket_dir):
             private_directory(path, uid, gid)
         self.process = processes.spawn(self.command(), uid, self.error_log, bound=True)
         try:

@@ -27,7 +27,9 @@ NO_LIMIT = float("inf")
 
 
 class HeldServer:
-    """The running server, as what is dumped."""
+    """The running server, as what is dumped. Its temporary tables lie where others' do."""
+
+    temporary = None
 
     def __init__(self, context: Context) -> None:
         self.context = context

@@ -30,8 +30,10 @@ conftest.pytest_configure()
 import harness  # noqa: E402
 from disks import fill  # noqa: E402
 
-from ansible_collections.pagesmith.innodb.plugins.module_utils import journal, operations  # noqa: E402
+from ansible_collections.pagesmith.innodb.plugins.module_utils import carriers, journal, operations  # noqa: E402
 from ansible_collections.pagesmith.innodb.plugins.module_utils.errors import InnodbError  # noqa: E402
+
+carriers.BINARY_FROM_BYTES = 0  # so that the shop's small tables go the way of large ones
 
 EFFECTS = {
     "os.rename",
@@ -39,6 +41,7 @@ EFFECTS = {
     "os.mkdir",
     "os.rmdir",
     "os.link",
+    "os.symlink",
     "os.chmod",
     "os.chown",
     "os.truncate",
