@@ -318,7 +318,7 @@ def roll_back_keeping_writes(run: Run, options: Options, situation: Situation) -
         raise Failed(error, result_of(context, journal_run.id, "failed")) from error
     result = result_of(context, journal_run.id, MIGRATED)
     kept = situation.work.journal.run(journal_run.id).kept()
-    return {**result, "outcome": "rolled_back", "run": former.id, "lost_writes": [], "set_aside": kept}
+    return {**result, "outcome": "rolled_back", "run": former.id, "lost_writes": [], "set_aside": kept, "retained_directory": None}
 
 
 def retire(situation: Situation, confirmed: str, retention_days: float) -> dict[str, Any]:
