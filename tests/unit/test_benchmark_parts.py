@@ -258,7 +258,7 @@ def test_what_differs_by_chance_is_seldom_told_as_a_difference():
     """Also with two rounds, whose distance alone says little."""
     dice = random.Random(1)
     for number in (2, 3, 5):
-        pairs = [[statistics.middle([dice.gauss(100, 5) for _ in range(number)]) for _ in "ab"] for _ in range(2000)]
+        pairs = [[statistics.middle([dice.gauss(100, 5) for _round in range(number)]) for _side in "ab"] for _pair in range(2000)]
         assert sum(not statistics.same(*pair) for pair in pairs) / len(pairs) < 0.08
 
 
