@@ -27,6 +27,9 @@ DATA, INDEX = ".MYD", ".MYI"
 
 #: Below this size a table is not worth the statements that the files of a table cost.
 BINARY_FROM_BYTES = 4 << 20
+#: The server puts the rows of such a table in order in temporary files of up to twice its size, one pass more for each doubling, before
+#: it builds the table. From this size on that is not worth it.
+BINARY_BELOW_BYTES = 1 << 30
 #: A temporary table of this name is seen by its session alone, and before any other table of that name.
 TEMPORARY = table_name(SYSTEM_SCHEMA, "pagesmith_rows")
 STAGING = "pagesmith_rows"
@@ -41,7 +44,8 @@ def carrier_of(table: Table, engine: Engine) -> str:
         table.engine.lower() == "innodb"
         and table.schema != SYSTEM_SCHEMA
         and table.versioning is None
-        and table.size_bytes >= BINARY_FROM_BYTES
+        and not table.compressed
+        and BINARY_FROM_BYTES <= table.size_bytes < BINARY_BELOW_BYTES
         and all(column.data_type in known for column in table.carried_columns())
     )
     return BINARY if binary else TEXT

@@ -17,8 +17,10 @@ from .journal import BEGIN, END, MIGRATED, RETIRED, RETIRING, ROLLED_BACK, UNFIN
 from .journal import Run as JournalRun
 from .layout import RETAINED_INSIDE, Paths
 from .option_file import read_option_file
+from .option_values import MIB
 from .page_size import label
 from .rollback import ROLLBACK, roll_back
+from .space import LOAD_LOG_BYTES, Space, needed_space
 from .steps import Context
 from .strategies import DUMP_RESTORE, LIVE, SIDE_BY_SIDE, steps_of
 from .work_directory import WorkDirectory
@@ -42,7 +44,7 @@ class Plan:
     blockers: list[preflight.Blocker]
     lines: list[str] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    space: preflight.Space | None = None
+    space: Space | None = None
 
 
 def name_of(size: int, moment: float) -> str:
@@ -50,20 +52,19 @@ def name_of(size: int, moment: float) -> str:
     return f"{label(size)}-{time.strftime('%Y%m%dT%H%M%SZ', time.gmtime(moment))}"
 
 
-def make_plan(facts: Facts, target: int, paths: Paths, blockers: list[preflight.Blocker], strategy: str) -> Plan:
+def make_plan(facts: Facts, target: int, paths: Paths, blockers: list[preflight.Blocker], strategy: str, sorted_at_once: int) -> Plan:
     """The plan as sentences; pure."""
     if blockers:
         return Plan("refused", blockers)
     if preflight.already_there(facts, target):
         return Plan("already", [])
-    space = preflight.needed_space(facts, target)
+    space = needed_space(facts, target, sorted_at_once)
     carried = sum(table.size_bytes for table in facts.server.tables if table.kind == "rows")
     lines = [f"{number}. {name}: {text}" for number, (name, _step, text) in enumerate(steps_of(strategy), 1)]
     notes = [
-        f"{len(facts.server.tables)} tables, about {carried / preflight.MIB:.1f} MiB,"
-        f" go from {label(facts.page_size)} to {label(target)} pages",
-        f"up to {space.dump // preflight.MIB} MiB for the dump and {space.build // preflight.MIB} MiB"
-        f" for the new directory ({preflight.LOAD_LOG_BYTES // preflight.MIB} of it for the log while loading) are needed meanwhile",
+        f"{len(facts.server.tables)} tables, about {carried / MIB:.1f} MiB, go from {label(facts.page_size)} to {label(target)} pages",
+        f"up to {space.dump // MIB} MiB for the dump and temporary files, and {space.build // MIB} MiB"
+        f" for the new directory ({LOAD_LOG_BYTES // MIB} of it for the log while loading) are needed meanwhile",
         f"the old data directory is kept as {paths.retained}",
         CLIENTS[strategy],
     ]

@@ -101,7 +101,7 @@ def plan(run: Run, options: Options, situation: Situation) -> migration.Plan:
     if can_rehearse and not any(blocker.object == situation.instance.engine.title for blocker in blockers):
         with scratch_directory() as directory:
             blockers += rehearsal_blockers(run, options, situation, directory)
-    return migration.make_plan(facts, options.target, paths, blockers, strategy(options))
+    return migration.make_plan(facts, options.target, paths, blockers, strategy(options), sorted_at_once(options))
 
 
 def find_blockers(options: Options, situation: Situation, own_lock: bool = False) -> list[preflight.Blocker]:
@@ -180,6 +180,7 @@ def request(options: Options, situation: Situation, own_lock: bool = False) -> p
         other_run=not own_lock and lock_held(situation.work.path),
         overridden=tuple(option_file.overridden(instance.options, drop_in, options.config) if drop_in and options.config else ()),
         drop_in=drop_in,
+        sorted_at_once=sorted_at_once(options),
         server_files_unwritable=tuple((path, reason) for path, reason in unwritable if reason),
         known_retained=frozenset(kept for run in situation.work.journal.runs() for kept in run.kept()),
     )
@@ -256,6 +257,11 @@ def make_context(run: Run, options: Options, situation: Situation, journal_run: 
 def strategy(options: Options) -> str:
     """The strategy that is meant; the one that works everywhere unless another is asked for."""
     return DUMP_RESTORE if options.strategy == AUTO else options.strategy
+
+
+def sorted_at_once(options: Options) -> int:
+    """Of how many tables a new server puts the rows in order at the same time: none of those that go as text (see carriers)."""
+    return options.workers or default_workers() if strategy(options) == DUMP_RESTORE else 0
 
 
 def default_workers() -> int:

@@ -16,17 +16,7 @@ from .facts import Facts
 from .option_file import Setting
 from .option_values import MIB
 from .page_size import label
-
-LOAD_LOG_BYTES = 2048 * MIB
-
-#: Bytes of a new data directory by page size, in parts of the old one's at 16k: the worst of the kinds of table measured
-#: (docs/performance.md), so that a disk is not found too small half-way.
-GROWTH = {4096: 1.4, 8192: 1.2, 16384: 1.1, 32768: 1.3, 65536: 1.9}
-#: Bytes of an empty data directory.
-EMPTY_BYTES = {4096: 125 * MIB, 8192: 125 * MIB, 16384: 125 * MIB, 32768: 190 * MIB, 65536: 254 * MIB}
-#: Bytes of the dump in parts of the tables' size. Compressed tables are written uncompressed.
-DUMP_SHARE = 1.2
-COMPRESSED_DUMP_SHARE = 5.0
+from .space import needed_space
 
 
 @dataclass(frozen=True)
@@ -44,7 +34,10 @@ class Blocker:
 
 @dataclass(frozen=True)
 class Request:
-    """What was asked for: target in bytes, ids of differences that are allowed, where the dump goes."""
+    """What was asked for: target in bytes, ids of differences that are allowed, where the dump goes.
+
+    sorted_at_once: of how many tables the rows may be put in order at the same time.
+    """
 
     target: int
     allowed: frozenset[str]
@@ -55,23 +48,8 @@ class Request:
     overridden: tuple[tuple[Setting, Setting], ...] = ()
     drop_in: str | None = None
     server_files_unwritable: tuple[tuple[str, str], ...] = ()
+    sorted_at_once: int = 0
     known_retained: frozenset[str] = frozenset()
-
-
-@dataclass(frozen=True)
-class Space:
-    """Bytes a migration needs: for the dump, and for the new data directory beside the old one."""
-
-    dump: int
-    build: int
-
-
-def needed_space(facts: Facts, target: int) -> Space:
-    tables = [table for table in facts.server.tables if table.kind == "rows"] if facts.server else []
-    dump = sum(table.size_bytes * (COMPRESSED_DUMP_SHARE if table.compressed else DUMP_SHARE) for table in tables)
-    build = sum(table.size_bytes for table in tables) * GROWTH[target]
-    log = max(LOAD_LOG_BYTES, int((facts.server.variables.get("innodb_log_file_size") if facts.server else None) or 0))
-    return Space(dump=int(dump), build=int(build) + EMPTY_BYTES[target] + log)
 
 
 def find_blockers(facts: Facts, request: Request) -> list[Blocker]:
@@ -305,7 +283,7 @@ def _objects(facts: Facts, request: Request) -> Iterable[Blocker]:
 def _space(facts: Facts, request: Request) -> Iterable[Blocker]:
     if facts.server is None or "datadir" not in facts.storage:
         return
-    need = needed_space(facts, request.target)
+    need = needed_space(facts, request.target, request.sorted_at_once)
     free = facts.storage["datadir"]["free_bytes"]
     wanted = need.build + (need.dump if request.same_file_system else 0)
     remedy = "Free space, or put innodb_work_dir on another file system"
@@ -313,7 +291,10 @@ def _space(facts: Facts, request: Request) -> Iterable[Blocker]:
         message = f"{wanted // MIB} MiB may be needed on the file system of {facts.layout.real_datadir}, {free // MIB} MiB are free"
         yield Blocker("space", facts.layout.real_datadir, message, remedy)
     if not request.same_file_system and request.work_free_bytes < need.dump:
-        message = f"{need.dump // MIB} MiB may be needed for the dump in {request.work_dir}, {request.work_free_bytes // MIB} MiB are free"
+        message = (
+            f"{need.dump // MIB} MiB may be needed for the dump and temporary files in {request.work_dir},"
+            f" {request.work_free_bytes // MIB} MiB are free"
+        )
         yield Blocker("space", request.work_dir, message, remedy)
 
 

@@ -23,12 +23,13 @@ from .journal import Run as JournalRun
 from .layout import Layout, Paths
 from .live_options import LiveOptions
 from .option_file import read_option_file
-from .preflight import LOAD_LOG_BYTES, MIB
+from .option_values import MIB
 from .private_server import PrivateServer, private_options
 from .processes import Run
 from .progress import Progress
 from .rehearsal import pool_option
 from .session import Login, connect
+from .space import LOAD_LOG_BYTES
 from .tables import read_tables
 from .transfer import Job, run_jobs
 from .work_directory import WorkDirectory

@@ -183,7 +183,9 @@ def test_objects(sandbox: Sandbox, from_the_first_byte: None) -> None:
     load_objects(sandbox)
     found = moved(sandbox, "8k", HISTORY, MEMORY)
     text = {name for name, carrier in found.items() if carrier == carriers.TEXT}
-    assert text == {f"app.{name}" for name in ("eng_aria", "eng_csv", "eng_myisam", "sv", "svp", "svt")} | (text & {"app.eng_archive"})
+    assert text == {f"app.{name}" for name in ("eng_aria", "eng_csv", "eng_myisam", "opts", "pcomp", "sv", "svp", "svt")} | (
+        text & {"app.eng_archive"}
+    )
 
 
 def test_wide_rows_and_many_columns(sandbox: Sandbox, from_the_first_byte: None) -> None:

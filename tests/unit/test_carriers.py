@@ -6,7 +6,14 @@ from __future__ import annotations
 
 import pytest
 
-from ansible_collections.pagesmith.innodb.plugins.module_utils.carriers import BINARY, BINARY_FROM_BYTES, TEXT, carrier_of, writer_for
+from ansible_collections.pagesmith.innodb.plugins.module_utils.carriers import (
+    BINARY,
+    BINARY_BELOW_BYTES,
+    BINARY_FROM_BYTES,
+    TEXT,
+    carrier_of,
+    writer_for,
+)
 from ansible_collections.pagesmith.innodb.plugins.module_utils.engines import Engine
 from ansible_collections.pagesmith.innodb.plugins.module_utils.tables import TIMESTAMP, Column, Table
 
@@ -25,6 +32,9 @@ def table(schema: str = "app", engine: str = "InnoDB", columns: tuple = COLUMNS,
         pytest.param(table(), MARIADB, BINARY, id="known types"),
         pytest.param(table(columns=(*COLUMNS, Column("g", "xmltype", generated=True))), MARIADB, BINARY, id="computed, so not carried"),
         pytest.param(table(size_bytes=BINARY_FROM_BYTES - 1), MARIADB, TEXT, id="small"),
+        pytest.param(table(size_bytes=BINARY_BELOW_BYTES - 1), MARIADB, BINARY, id="still put in order"),
+        pytest.param(table(size_bytes=BINARY_BELOW_BYTES), MARIADB, TEXT, id="too large to be put in order"),
+        pytest.param(table(compressed=True), MARIADB, TEXT, id="of unknown size"),
         pytest.param(table(columns=(*COLUMNS, Column("x", "xmltype"))), MARIADB, TEXT, id="a type nobody tried"),
         pytest.param(table(engine="Aria"), MARIADB, TEXT, id="another engine"),
         pytest.param(table(schema="mysql"), MARIADB, TEXT, id="the server's own"),

@@ -128,21 +128,21 @@ def test_names_of_runs_and_of_what_they_keep():
 
 
 def test_blockers_refuse_even_what_is_already_there():
-    assert migration.make_plan(make_facts(8192), 8192, PATHS, [BLOCKER], "dump_restore") == migration.Plan("refused", [BLOCKER])
+    assert migration.make_plan(make_facts(8192), 8192, PATHS, [BLOCKER], "dump_restore", 2) == migration.Plan("refused", [BLOCKER])
 
 
 def test_a_plan_for_what_is_already_there_has_no_steps():
-    assert migration.make_plan(make_facts(8192), 8192, PATHS, [], "dump_restore") == migration.Plan("already", [])
+    assert migration.make_plan(make_facts(8192), 8192, PATHS, [], "dump_restore", 2) == migration.Plan("already", [])
 
 
 def test_plan():
-    plan = migration.make_plan(make_facts(), 8192, PATHS, [], "dump_restore")
+    plan = migration.make_plan(make_facts(), 8192, PATHS, [], "dump_restore", 2)
     assert (plan.outcome, plan.blockers) == ("migrate", [])
     assert [line.split(": ")[0] for line in plan.lines] == [f"{number}. {name}" for number, name in enumerate(NAMES, 1)]
-    assert plan.space.dump == 12 * MIB
+    assert plan.space.dump == 34 * MIB
     assert plan.notes[:2] == [
         "2 tables, about 10.0 MiB, go from 16k to 8k pages",
-        f"up to 12 MiB for the dump and {plan.space.build // MIB} MiB for the new directory"
+        f"up to 34 MiB for the dump and temporary files, and {plan.space.build // MIB} MiB for the new directory"
         " (2048 of it for the log while loading) are needed meanwhile",
     ]
     assert "the old data directory is kept as /d.pagesmith-16k-x" in plan.notes
@@ -159,8 +159,8 @@ def test_plan():
     ids=["binary log", "replicas", "strays", "stray directories"],
 )
 def test_what_is_left_or_disturbed_is_said(facts, note):
-    assert [text for text in migration.make_plan(facts, 8192, PATHS, [], "dump_restore").notes if text.startswith(note)]
-    assert not [text for text in migration.make_plan(make_facts(), 8192, PATHS, [], "dump_restore").notes if text.startswith(note)]
+    assert [text for text in migration.make_plan(facts, 8192, PATHS, [], "dump_restore", 2).notes if text.startswith(note)]
+    assert not [text for text in migration.make_plan(make_facts(), 8192, PATHS, [], "dump_restore", 2).notes if text.startswith(note)]
 
 
 @pytest.mark.parametrize("inside", [False, True])

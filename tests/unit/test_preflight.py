@@ -18,17 +18,21 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.layout import Lay
 from ansible_collections.pagesmith.innodb.plugins.module_utils.option_file import Options, Setting
 from ansible_collections.pagesmith.innodb.plugins.module_utils.page_size import PAGE_SIZES
 from ansible_collections.pagesmith.innodb.plugins.module_utils.preflight import (
-    EMPTY_BYTES,
-    GROWTH,
-    LOAD_LOG_BYTES,
     MIB,
     Request,
     already_there,
     blockers_of_rehearsal,
     find_blockers,
-    needed_space,
 )
 from ansible_collections.pagesmith.innodb.plugins.module_utils.service import OwnProcess
+from ansible_collections.pagesmith.innodb.plugins.module_utils.space import (
+    DUMP_SHARE,
+    EMPTY_BYTES,
+    GROWTH,
+    LOAD_LOG_BYTES,
+    SORT_SHARE,
+    needed_space,
+)
 from ansible_collections.pagesmith.innodb.plugins.module_utils.tables import Table
 
 DATADIR = "/var/lib/mysql"
@@ -208,15 +212,24 @@ def test_needed_space(target):
         make_table("c", size_bytes=10 * MIB, compressed=True),
         make_table("m", kind="volatile", size_bytes=GIB),
     ]
-    space = needed_space(facts(server(tables=tables)), target)
-    assert space.dump == 170 * MIB
+    space = needed_space(facts(server(tables=tables)), target, 2)
+    assert space.dump == (170 + 220) * MIB
     assert space.build == int(110 * MIB * GROWTH[target]) + EMPTY_BYTES[target] + LOAD_LOG_BYTES
+
+
+@pytest.mark.parametrize(("at_once", "sorted_mib"), [(0, 0), (1, 200), (2, 300), (8, 300)])
+def test_space_to_put_rows_in_order(at_once, sorted_mib):
+    """Of as many tables as are loaded at once, the largest; not of those whose rows go as text."""
+    sizes = {"a": 200 * MIB, "b": 100 * MIB, "c": MIB, "d": 2 * GIB}
+    tables = [make_table(name, size_bytes=size) for name, size in sizes.items()]
+    space = needed_space(facts(server(tables=tables)), 8192, at_once)
+    assert space.dump == int(sum(sizes.values()) * DUMP_SHARE + sorted_mib * MIB * SORT_SHARE)
 
 
 @pytest.mark.parametrize(("missing", "blocked"), [(0, False), (1, True)])
 @pytest.mark.parametrize("same", [True, False])
 def test_space_to_the_byte(same, missing, blocked):
-    need = needed_space(facts(), 8192)
+    need = needed_space(facts(), 8192, 0)
     free = need.build + (need.dump if same else 0) - missing
     asked = request(same_file_system=same, work_free_bytes=need.dump)
     assert ("space" in ids(facts(storage={"datadir": {"free_bytes": free}}), asked)) is blocked
