@@ -84,8 +84,6 @@ def copy_into(context: Context, directory: str) -> manifests.Manifest:
         try_outfile(session, directory)
         successor = open_successor(context, session)
         user, password = session.credentials()
-        followed = session.value("SELECT @@GLOBAL.gtid_slave_pos") if context.instance.engine.trait("gtid_slave_pos") else ""
-    successor.gtid_slave_pos = followed
     with Copy(context, directory) as copy:
         # The directory gets its name only when the dump is complete, and a server starts only with one that is there.
         follower = successor.start(load_options(context, ""), Login(user="root"))

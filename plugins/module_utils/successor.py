@@ -112,4 +112,6 @@ def open_successor(context: Context, source: Session) -> Successor:
     least = 2 * context.instance.engine.trait("minimum_pool_mib")[context.target] * MIB
     pool, number = (int(source.value(f"SELECT @@GLOBAL.{name}")) for name in ("innodb_buffer_pool_size", "server_id"))
     context.successor = Successor(context, pool_bytes(pool, available_memory(), least), number)
+    if context.instance.engine.trait("gtid_slave_pos"):
+        context.successor.gtid_slave_pos = source.value("SELECT @@GLOBAL.gtid_slave_pos")
     return context.successor

@@ -79,8 +79,6 @@ def copy_back(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
     with source_session(context) as session:
         successor = open_successor(context, session)
         user, password = session.credentials()
-        if context.instance.engine.trait("gtid_slave_pos"):
-            successor.gtid_slave_pos = session.value("SELECT @@GLOBAL.gtid_slave_pos")
     successor.changes = Changes(end)
     follower = successor.start([], context.login)
     follower.begin(successor.way_to_source(), user, password, end)
