@@ -244,12 +244,7 @@ def _read_link_file(path: str) -> str:
 def plan_paths(layout: Layout, label: str) -> Paths:
     """The names a migration uses. label tells the retained directory from others: old page size and time."""
     real = layout.real_datadir
-    if layout.mount_point:
-        build = os.path.join(real, BUILD_INSIDE)
-        retained = os.path.join(real, RETAINED_INSIDE, label)
-    else:
-        build = f"{real}{BUILD_INSIDE}"
-        retained = f"{real}{MARK}-{label}"
+    build = os.path.join(real, BUILD_INSIDE) if layout.mount_point else f"{real}{BUILD_INSIDE}"
     outside = []
     for option, directory in layout.outside.items():
         patterns = list(OUTSIDE_DIRECTORIES[option])
@@ -261,15 +256,16 @@ def plan_paths(layout: Layout, label: str) -> Paths:
                 directory,
                 tuple(patterns),
                 os.path.join(directory, BUILD_INSIDE),
-                os.path.join(directory, RETAINED_INSIDE, label),
+                retained="",
             )
         )
-    external = tuple((path, f"{path}{MARK}-{label}") for path in layout.external)
-    return Paths(real, build, retained, layout.mount_point, tuple(outside), external, tuple(sorted(layout.nested.items())))
+    external = tuple((path, "") for path in layout.external)
+    paths = Paths(real, build, "", layout.mount_point, tuple(outside), external, tuple(sorted(layout.nested.items())))
+    return aside_paths(paths, label)
 
 
 def aside_paths(paths: Paths, label: str) -> Paths:
-    """The names that take the new files of a migration that is rolled back after it was opened. label tells them from others."""
+    """The same with other names for what is set aside: the old files, or those of a migration that is rolled back after it was opened."""
     retained = os.path.join(paths.datadir, RETAINED_INSIDE, label) if paths.inside else f"{paths.datadir}{MARK}-{label}"
     outside = tuple(replace(entry, retained=os.path.join(entry.directory, RETAINED_INSIDE, label)) for entry in paths.outside)
     external = tuple((source, f"{source}{MARK}-{label}") for source, _kept in paths.external)
