@@ -369,7 +369,6 @@ ROWS = (
         FOREVER,
         "SELECT variable_name AS name, variable_source AS origin, variable_path AS path FROM performance_schema.variables_info",
     ),
-    # The beginning of the names of the tables in which InnoDB shows its own dictionary.
     # The tables of InnoDB, the names of their tablespaces by the number of the table, and the files; MariaDB spells names as in the file
     # system, MySQL as in the dictionary.
     Row(
@@ -398,6 +397,7 @@ ROWS = (
             " JOIN information_schema.files f ON f.file_id=s.space WHERE s.space_type='Single'",
         },
     ),
+    # The beginning of the names of the tables in which InnoDB shows its own dictionary.
     Row("dictionary_prefix", (MARIADB,), ANY, FOREVER, "innodb_sys_"),
     Row("dictionary_prefix", BOTH_MYSQL, ANY, (8, 0), "innodb_sys_"),
     Row("dictionary_prefix", BOTH_MYSQL, (8, 0), FOREVER, "innodb_"),

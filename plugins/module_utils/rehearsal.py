@@ -25,8 +25,9 @@ from .private_server import PrivateServer, private_options
 from .processes import Run
 from .row_sample import Sample
 from .session import Login, Session, quote
-from .size_prediction import Measured, measure_all, read_files
+from .size_prediction import Measured, measure_all
 from .tables import Table, load_statement
+from .tablespace_files import read_files
 
 DIRECTORY_CLAUSE = re.compile(r" (?:DATA|INDEX) DIRECTORY\s*=?\s*'(?:[^'\\]|\\.|'')*'")
 ERROR_NUMBER = re.compile(r"\(error (\d+)\)")

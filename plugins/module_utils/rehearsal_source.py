@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from . import row_sample, size_prediction
+from . import row_sample
 from .census import Census, read_definitions
 from .dictionary_objects import read_objects, read_statements
 from .errors import InnodbError, StatementError
@@ -18,8 +18,9 @@ from .instance import Instance
 from .rehearsal import Schema
 from .remedies import BLOBS
 from .session import Session, apply_settings
-from .size_prediction import TableFigures, read_files
+from .size_prediction import TableFigures
 from .tables import Table, read_plugins, read_tables
+from .tablespace_files import is_part, read_files
 
 #: Columns of text and of binary strings leave so many bytes in the page at most, whatever the row format.
 MOST_INSIDE_BYTES = 768
@@ -50,7 +51,7 @@ class Source:
 
     def figures(self, table: Table) -> TableFigures:
         files, known = self.files.get(table.title, {}), self.statistics[table.title]
-        parts = sum(1 for name in files if size_prediction.is_part(name))
+        parts = sum(1 for name in files if is_part(name))
         large_objects = any(column.data_type in LARGE_OBJECTS for column in table.columns)
         return TableFigures(sum(files.values()) or table.size_bytes, known.rows, known.indexes, max(parts, 1), large_objects)
 

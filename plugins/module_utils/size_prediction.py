@@ -11,14 +11,11 @@ from __future__ import annotations
 import math
 import mmap
 import os
-import re
 import struct
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from .engines import Engine
 from .option_values import MIB
-from .session import Session
 from .tablespace import FULL_CRC32_MARKER, HEADER_BYTES, SPACE_FLAGS_OFFSET, page_size_of_flags
 
 #: Extent descriptors of a tablespace: where they begin in their page, and in each of them the state and the bits of its pages.
@@ -35,10 +32,11 @@ FIXED_PAGES = 3
 #: Pages of an index that do not grow with its rows: its root, and on average half of its last leaf.
 PAGES_PER_INDEX = 1.5
 #: What a file has beyond its pages in use, in extents and as a share of these: a load of many rows into an empty table leaves so much.
-#: Measured for tables of 1 to 100 MiB with 1 to 6 indexes at 8k and 64k on MariaDB 10.11: 4.7 to 10.7 extents.
-FREE_EXTENTS = 7.5
+#: Measured for tables of 1 to 100 MiB with 1 to 6 indexes at 8k and 64k on MariaDB 10.11: 4.7 to 10.7 extents where the rows came as text,
+#: and from 2.9 extents on where the server put them in order before (see carriers).
+FREE_EXTENTS = 6.8
 FREE_SHARE = 0.01
-FREE_ERROR_EXTENTS = 3.5
+FREE_ERROR_EXTENTS = 4.1
 #: Pages of large objects are handed out in another way: 2 extents at 64k to 20 at 4k were left free.
 FREE_ERROR_LARGE_OBJECTS_EXTENTS = 12.0
 #: A file grows page by page, with one more than it needs, until an index has so many pages that it takes whole extents.
@@ -52,8 +50,6 @@ LEAST_ROWS_ERROR = 0.02
 UNSAMPLED_ERROR = 0.3
 #: The two-sided 95 % point of the normal distribution.
 SURE = 1.96
-
-WORDS = re.compile(r".*/(?:FTS|fts)_([0-9a-f]{16})_.*")
 
 
 class Measured(NamedTuple):
@@ -215,36 +211,3 @@ def predict_unsampled(
     predicted = table.files * file_bytes(used, page_size)
     error = filled * ratio * UNSAMPLED_ERROR + free_error(table, used, page_size) * math.sqrt(table.files)
     return Prediction(predicted, math.ceil(error))
-
-
-def read_files(session: Session, engine: Engine) -> dict[str, dict[str, int]]:
-    """Bytes of the files of InnoDB's tables: table, and in it the file's name below the data directory, without its suffix."""
-    queries = engine.trait("table_files")
-    owners = {
-        f"{_text(row['folder'])}/{_text(row['stem'])}": f"{row['table_schema']}.{row['table_name']}"
-        for row in session.rows(queries["owners"])
-    }
-    by_id = {f"{int(row['table_id']):016x}": row["name"] for row in session.rows(queries["names"])}
-    files: dict[str, dict[str, int]] = {}
-    for row in session.rows(queries["files"]):
-        owner = owners.get(owner_of_file(row["name"], by_id))
-        if owner:
-            files.setdefault(owner, {})[row["path"].removeprefix("./").removesuffix(".ibd")] = int(row["file_size"])
-    return files
-
-
-def is_part(name: str) -> bool:
-    """Whether a file holds the table or a partition of it, and not the words of a full-text index."""
-    return not WORDS.fullmatch(name)
-
-
-def owner_of_file(name: str, by_id: dict[str, str]) -> str:
-    """The table, as the tablespace's name spells it: of a partition, or of the words of a full-text index."""
-    words = WORDS.fullmatch(name)
-    if words:
-        name = by_id.get(words.group(1), name)
-    return re.split("#[Pp]#", name)[0]
-
-
-def _text(value: bytes | str) -> str:
-    return value.decode("utf-8") if isinstance(value, bytes) else value

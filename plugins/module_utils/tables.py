@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from .engines import Engine
 from .errors import InnodbError
 from .session import Session, apply_settings, quote, table_name
+from .tablespace_files import read_files
 
 SYSTEM_SCHEMA = "mysql"
 VIRTUAL_SCHEMAS = ("information_schema", "performance_schema")
@@ -77,7 +78,8 @@ class Column:
 class Table:
     """A table. kind says how its rows are carried (see the trait storage_engines), versioning by what its history is kept.
 
-    size_bytes is the server's own estimate of data and indexes. compressed: its rows take less room in the table than in a dump.
+    size_bytes: of data and indexes, by the server's own estimate or by its files. compressed: its rows take less room in the table than in
+    a dump.
     """
 
     schema: str
@@ -206,7 +208,7 @@ def read_tables(session: Session, engine: Engine) -> list[Table]:
             "SELECT table_schema, table_name FROM information_schema.statistics WHERE index_name='PRIMARY' AND seq_in_index=1"
         )
     }
-    sizes = _read_sizes(session)
+    sizes = _read_sizes(session, engine)
     tables = []
     for row in session.rows("SELECT table_schema, table_name, table_type, engine FROM information_schema.tables"):
         schema, name = row["table_schema"], row["table_name"]
@@ -254,16 +256,23 @@ def _read_columns(session: Session) -> dict[tuple[str, str], tuple[Column, ...]]
     return {key: tuple(value) for key, value in columns.items()}
 
 
-def _read_sizes(session: Session) -> dict[tuple[str, str], tuple[int, bool]]:
-    """Bytes of data and indexes by the server's estimate, and whether the table is compressed; no table of another server is opened."""
+def _read_sizes(session: Session, engine: Engine) -> dict[tuple[str, str], tuple[int, bool]]:
+    """Bytes of data and indexes, and whether the table is compressed; no table of another server is opened.
+
+    The server's estimate lags behind the rows, by as much as the whole table where statistics are not kept up. So where more of a table's
+    files is in use than that, the files count.
+    """
     rows = session.rows(
-        "SELECT table_schema, table_name, data_length, index_length, row_format, create_options FROM information_schema.tables"
+        "SELECT table_schema, table_name, data_length, index_length, data_free, row_format, create_options FROM information_schema.tables"
         " WHERE engine IN ('InnoDB','MyISAM','Aria','CSV','ARCHIVE')"
     )
-    return {
-        (row["table_schema"], row["table_name"]): (
-            int(row["data_length"] or 0) + int(row["index_length"] or 0),
-            "compress" in f"{row['row_format']} {row['create_options']}".lower() or row["row_format"] == "Archive",
-        )
-        for row in rows
-    }
+    # Only now, when their tables have been opened, are all files known to the server.
+    files = read_files(session, engine) if engine.knows("table_files") else {}
+    sizes = {}
+    for row in rows:
+        schema, name = row["table_schema"], row["table_name"]
+        estimate = int(row["data_length"] or 0) + int(row["index_length"] or 0)
+        used = sum(files.get(f"{schema}.{name}", {}).values()) - int(row["data_free"] or 0)
+        compressed = "compress" in f"{row['row_format']} {row['create_options']}".lower() or row["row_format"] == "Archive"
+        sizes[schema, name] = max(estimate, used), compressed
+    return sizes

@@ -18,7 +18,7 @@ import servers
 from ansible_collections.pagesmith.innodb.plugins.module_utils import candidates, page_size, scratch
 from ansible_collections.pagesmith.innodb.plugins.module_utils.instance import find_instance
 from ansible_collections.pagesmith.innodb.plugins.module_utils.layout import plan_paths, read_layout
-from ansible_collections.pagesmith.innodb.plugins.module_utils.size_prediction import read_files
+from ansible_collections.pagesmith.innodb.plugins.module_utils.tablespace_files import read_files
 
 SETTINGS = {"innodb_buffer_pool_size": "512M", "innodb_flush_log_at_trx_commit": "0", "innodb_doublewrite": "0"}
 MIB = 1 << 20

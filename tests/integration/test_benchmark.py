@@ -114,7 +114,7 @@ def test_what_a_decision_needs_is_there(measured: dict[str, Any]) -> None:
 
 
 def test_what_it_takes_to_repeat_it_is_there(measured: dict[str, Any]) -> None:
-    assert any("--innodb-page-size=4096" in line for line in measured["commands"]["server with blocks of 4096"])
+    assert any("--innodb-page-size=4096" in line for line in measured["commands"]["server 4096"])
     assert any(name.startswith("sysbench oltp_read_write prepare") for name in measured["commands"])
     assert measured["settings"]["innodb_flush_log_at_trx_commit"] == "1"
     assert measured["settings"]["innodb_buffer_pool_size"] == str(24 << 20)

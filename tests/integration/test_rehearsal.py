@@ -210,7 +210,7 @@ def bytes_of(server: Sandbox, table: str) -> int:
 
 
 def test_predicted_sizes_against_a_real_migration(sandbox: Sandbox, capsys: pytest.CaptureFixture) -> None:
-    """A fifth of the rows is enough. What is printed is the error of each table."""
+    """A fifth of the rows is enough, but for the extents that a file has free. What is printed is the error of each table."""
     sandbox.sql(ORDERS)
     found = verdict(rehearse(sandbox, ["8k"], "16M"), "8k")
     sandbox.migrate("8k")
@@ -224,7 +224,7 @@ def test_predicted_sizes_against_a_real_migration(sandbox: Sandbox, capsys: pyte
                 end="",
             )
         assert figures["rows_sampled"] > 1000
-        assert abs(figures["predicted_bytes"] / real - 1) < 0.15
+        assert abs(figures["predicted_bytes"] - real) < max(0.15 * real, 5 << 20)
         assert abs(figures["predicted_bytes"] - real) <= 1.5 * figures["error_bytes"]
     assert abs(found["predicted_bytes"] / total - 1) < 0.10
 

@@ -17,13 +17,13 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.size_prediction i
     extent_bytes,
     file_bytes,
     free_error,
-    owner_of_file,
     physical_page_size,
     predict,
     predict_unsampled,
     spread,
     used_pages,
 )
+from ansible_collections.pagesmith.innodb.plugins.module_utils.tablespace_files import owner_of_file
 
 FREE, FRAGMENT, SEGMENT = 1, 2, 4
 
