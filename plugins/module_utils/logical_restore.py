@@ -152,7 +152,8 @@ def load(
     reader = Reader(engine, directory, server.datadir)
     with open_session() as session:
         reader.prepare(session, {file.carrier for file in user_files})
-    run_jobs([Job(file, file.size_bytes) for file in user_files], workers, open_session, load_user_table, tick)
+    jobs = [Job(file, file.size_bytes) for file in user_files]
+    run_jobs(jobs, workers, open_session, load_user_table, tick, small_beside=True)
     with open_session() as session:
         reader.finish(session)
         for difference in make_objects(session, manifest.statements, LAST, in_place=True):

@@ -140,7 +140,8 @@ def dump(context: Context, run: JournalRun, notes: dict[str, Any]) -> None:
             context.instance.engine,
             context.before,
             context.work.dump,
-            context.workers,
+            # The server has just started and waits for its pages to be read, so one more keeps the processors busy.
+            context.workers + 1,
             context.digest_method,
             context.progress.report,
             context.progress.expect,

@@ -4,8 +4,8 @@
 
 from __future__ import annotations
 
-import queue
 import threading
+from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, Callable
@@ -14,6 +14,8 @@ from .errors import InnodbError
 from .session import Session
 
 TICK_SECONDS = 1.0
+#: Below this size a table costs statements and waits for the disk rather than processor time, and is not in the way of a large one.
+SMALL_BYTES = 4 << 20
 
 
 @dataclass
@@ -31,15 +33,19 @@ def run_jobs(
     open_session: Callable[[], Session],
     work: Callable[[Session, Any], None],
     tick: Callable[[int], None],
+    small_beside: bool = False,
 ) -> None:
-    """Call work(session, item) for every job, the largest first.
+    """Call work(session, item) for every job, the largest first, with so many workers.
+
+    small_beside: one more takes nothing but small ones, the smallest first.
 
     The first failure ends the rest: statements that run are killed, jobs that wait are dropped, and the failure is raised.
     tick gets the bytes done, about once a second.
     """
-    count = max(1, min(workers, len(jobs)))
-    pool = _Pool(jobs, count, open_session, work)
-    threads = [threading.Thread(target=pool.worker, daemon=True) for _number in range(count)]
+    waiting = Waiting(jobs)
+    next_jobs = ([waiting.largest] * max(1, workers) + [waiting.small] * small_beside)[: max(1, len(jobs))]
+    pool = _Pool(len(next_jobs), open_session, work)
+    threads = [threading.Thread(target=pool.worker, args=(next_job,), daemon=True) for next_job in next_jobs]
     for thread in threads:
         thread.start()
     while not pool.ended.wait(TICK_SECONDS):
@@ -56,15 +62,27 @@ def run_jobs(
         raise pool.failure
 
 
+class Waiting:
+    """Jobs that wait, from the largest to the smallest, for threads that take one at a time."""
+
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self.jobs = deque(sorted(jobs, key=lambda job: -job.size_bytes))
+        self.lock = threading.Lock()
+
+    def largest(self) -> Job | None:
+        with self.lock:
+            return self.jobs.popleft() if self.jobs else None
+
+    def small(self) -> Job | None:
+        """The smallest, unless that is a large one."""
+        with self.lock:
+            return self.jobs.pop() if self.jobs and self.jobs[-1].size_bytes < SMALL_BYTES else None
+
+
 class _Pool:
     """What the workers share. ended is set by the last worker that leaves, or by the first that fails."""
 
-    def __init__(
-        self, jobs: Sequence[Job], workers: int, open_session: Callable[[], Session], work: Callable[[Session, Any], None]
-    ) -> None:
-        self.waiting: queue.SimpleQueue = queue.SimpleQueue()
-        for job in sorted(jobs, key=lambda job: -job.size_bytes):
-            self.waiting.put(job)
+    def __init__(self, workers: int, open_session: Callable[[], Session], work: Callable[[Session, Any], None]) -> None:
         self.open_session = open_session
         self.work = work
         self.running: dict[int, Job] = {}
@@ -75,15 +93,14 @@ class _Pool:
         self.lock = threading.Lock()
         self.ended = threading.Event()
 
-    def worker(self) -> None:
+    def worker(self, next_job: Callable[[], Job | None]) -> None:
         key = threading.get_ident()
         try:
             with self.open_session() as session:
                 self.connections[key] = int(session.value("SELECT CONNECTION_ID()"))
                 while self.failure is None:
-                    try:
-                        job = self.waiting.get_nowait()
-                    except queue.Empty:
+                    job = next_job()
+                    if job is None:
                         return
                     self.running[key] = job
                     self.work(session, job.item)
