@@ -88,7 +88,7 @@ options:
   workers:
     description:
       - How many tables are loaded and compared at once; V(0) takes as many as there are processors, at least two.
-      - One more is dumped at once, and one more of less than 4 MiB is loaded, since a server that waits for its disk leaves processors idle.
+      - One more is dumped at once, and one more of less than 4 MiB is loaded, since servers that wait for the disk leave processors idle.
     type: int
     default: 0
   digest:
