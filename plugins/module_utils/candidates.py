@@ -4,7 +4,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import time
 from collections import Counter
@@ -233,7 +232,7 @@ def _sizes(source: Source, samples: list[Sample], verdicts: dict[int, Verdict], 
             # Other storage engines have no pages of this size.
             found[table] = Prediction(table.size_bytes, 0)
         elif sample and sample.rows and now and table.title in now.loaded and table.title in then.loaded:
-            figures = SampleFigures(sample.rows, sample.whole, sample.widths)
+            figures = SampleFigures(sample.rows, sample.whole, sample.widths, sample.stretches)
             measured = (now.measured.get(table.title, Measured()), then.measured.get(table.title, Measured()))
             found[table] = size_prediction.predict(source.figures(table), figures, *measured, source.page_size, size)
         else:
@@ -273,8 +272,7 @@ def _told(source: Source, found: dict[Table, Prediction | None], samples: dict[s
     largest = sorted(found, key=lambda table: (-bytes_now(table), table.title))[:TOLD_TABLES]
     return {
         "predicted_bytes": sum(prediction.bytes for prediction in known) if complete else None,
-        # Errors of tables are independent of one another.
-        "predicted_error_bytes": math.ceil(math.sqrt(sum(each.error_bytes**2 for each in known))) if complete else None,
+        "predicted_error_bytes": size_prediction.error_of_all(known) if complete else None,
         "per_table": {
             table.title: {
                 "bytes_now": bytes_now(table),

@@ -21,6 +21,7 @@ from .engines import Engine
 from .errors import StatementError
 from .instance import Instance
 from .session import Session, quote
+from .size_prediction import Stretch
 from .tables import Table, dump_statement
 
 RANGES = 8
@@ -48,13 +49,17 @@ class Wanted(NamedTuple):
 
 @dataclass
 class Sample:
-    """Rows of a table in a file. widths: bytes per row of each range. whole: these are all its rows."""
+    """Rows of a table in a file. widths: bytes per row of each range. whole: these are all its rows.
+
+    stretches: what is known of the rows of each range, where a table was read by ranges.
+    """
 
     table: Table
     path: str
     rows: int = 0
     size_bytes: int = 0
     widths: list[float] = field(default_factory=list)
+    stretches: list[Stretch] = field(default_factory=list)
     whole: bool = True
 
 
@@ -118,13 +123,17 @@ def _beyond(columns: Sequence[str], point: Sequence[Any], sign: str, last_sign: 
     return f"({' OR '.join(f'({case})' for case in cases)})"
 
 
-def range_clause(columns: Sequence[str], start: Sequence[Any], end: Sequence[Any], limit: int) -> str:
-    """WHERE, ORDER BY and LIMIT of the rows from start up to, but without, end; an empty start or end is the table's own."""
+def range_condition(columns: Sequence[str], start: Sequence[Any], end: Sequence[Any]) -> str:
+    """WHERE of the rows from start up to, but without, end; an empty start or end is the table's own."""
     conditions = [_beyond(columns, start, ">", ">=")] if start else []
     conditions += [_beyond(columns, end, "<", "<")] if end else []
-    text = f" WHERE {' AND '.join(conditions)}" if conditions else ""
-    text += f" ORDER BY {', '.join(quote(column) for column in columns)}" if columns else ""
-    return f"{text} LIMIT {limit}"
+    return f" WHERE {' AND '.join(conditions)}" if conditions else ""
+
+
+def range_clause(columns: Sequence[str], start: Sequence[Any], end: Sequence[Any], limit: int) -> str:
+    """The same with ORDER BY and LIMIT."""
+    order = f" ORDER BY {', '.join(quote(column) for column in columns)}" if columns else ""
+    return f"{range_condition(columns, start, end)}{order} LIMIT {limit}"
 
 
 def starting_points(session: Session, table: Table, columns: Sequence[str], count: int) -> list[tuple]:
@@ -207,8 +216,33 @@ def take(session: Session, wanted: Wanted, path: str, budget_bytes: int) -> Samp
         if limit < 1:
             sample.whole = False
             continue
-        _take_range(session, sample, range_clause(wanted.columns, start, end, limit), limit)
+        rows = _take_range(session, sample, range_clause(wanted.columns, start, end, limit), limit)
+        if points:
+            sample.stretches += _stretch(session, wanted, start, end, rows, limit)
     return sample
+
+
+def _stretch(session: Session, wanted: Wanted, start: tuple, end: tuple, rows: int, limit: int) -> list[Stretch]:
+    """What is known of a range of which so many rows were read; empty where the server does not say."""
+    if rows < limit:
+        return [Stretch(rows)]
+    columns = ", ".join(quote(column) for column in wanted.columns)
+    last_row = range_clause(wanted.columns, start, end, 1)
+    try:
+        last = tuple(session.row(f"SELECT {columns} FROM {wanted.table.source}{last_row} OFFSET {rows - 1}").values())
+        read, whole = (_estimate(session, wanted, start, each) for each in (last, end))
+    except StatementError as error:
+        if error.code == 0:
+            raise
+        return []
+    return [Stretch(rows, read, whole)] if read and whole else []
+
+
+def _estimate(session: Session, wanted: Wanted, start: tuple, end: tuple) -> int:
+    """Rows of a range as the server guesses them from some pages at its two ends."""
+    condition = range_condition(wanted.columns, start, end)
+    query = f"SELECT COUNT(*) FROM {wanted.table.source} FORCE INDEX (PRIMARY){condition}"
+    return int(session.row(f"EXPLAIN FORMAT=TRADITIONAL {query}")["rows"] or 0)
 
 
 def discard(path: str) -> None:
@@ -218,7 +252,7 @@ def discard(path: str) -> None:
             os.unlink(name)
 
 
-def _take_range(session: Session, sample: Sample, clause: str, limit: int) -> None:
+def _take_range(session: Session, sample: Sample, clause: str, limit: int) -> int:
     part = f"{sample.path}.part" if os.path.exists(sample.path) else sample.path
     began = time.monotonic()
     rows = session.execute(dump_statement(sample.table, part) + clause)
@@ -231,6 +265,7 @@ def _take_range(session: Session, sample: Sample, clause: str, limit: int) -> No
     if rows:
         sample.widths.append(size / rows)
     time.sleep(time.monotonic() - began)
+    return rows
 
 
 def append_file(source: str, target: str) -> None:

@@ -13,7 +13,10 @@ from ansible_collections.pagesmith.innodb.plugins.module_utils.size_prediction i
     Measured,
     Prediction,
     SampleFigures,
+    Stretch,
     TableFigures,
+    counted,
+    error_of_all,
     extent_bytes,
     file_bytes,
     free_error,
@@ -107,6 +110,37 @@ def test_rows_that_do_not_fit_into_the_file_are_not_believed():
     now = Measured(18 * MIB, 10 * MIB)
     believed = predict(TABLE, SAMPLE, now, now, 16384, 16384)
     assert predict(TABLE._replace(rows=9_000_000), SAMPLE, now, now, 16384, 16384).bytes == pytest.approx(believed.bytes, rel=0.03)
+
+
+def test_guesses_for_ranges_are_corrected_by_what_was_read():
+    """A server that guesses twice as many as there are, and one range that was read as a whole."""
+    stretches = [Stretch(100, 200, 2000), Stretch(100, 200, 4000), Stretch(7)]
+    assert counted(stretches) == (3007, 0)
+
+
+def test_guesses_that_are_off_by_different_factors_are_less_certain():
+    rows, error = counted([Stretch(100, 80, 1000), Stretch(100, 120, 1000)])
+    assert rows == 2000
+    assert error > 0.3
+
+
+def test_without_guesses_the_statistics_count():
+    assert counted([]) is None
+    assert counted([Stretch(5)]) is None
+
+
+def test_what_tables_share_adds_up():
+    assert error_of_all([]) == 0
+    assert error_of_all([Prediction(10, 3), Prediction(10, 4)]) == 5
+    assert error_of_all([Prediction(10, 3, 3), Prediction(10, 4, 4)]) == 7
+
+
+def test_statistics_of_before_a_deletion_do_not_count():
+    stretches = [Stretch(1250, 1250, 12_500)] * 8
+    now = Measured(14 * MIB, 10 * MIB)
+    table = TableFigures(bytes_now=200 * MIB, rows=160_000, indexes=1)
+    true = predict(table._replace(rows=100_000), SAMPLE, now, now, 16384, 8192)
+    assert predict(table, SAMPLE._replace(stretches=stretches), now, now, 16384, 8192).bytes == true.bytes
 
 
 def test_a_fragmented_table_shrinks():
