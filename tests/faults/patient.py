@@ -24,6 +24,11 @@ DRIVER = Path(__file__).resolve().parent / "driver.py"
 SIZES = ("16k", "8k")
 
 
+def moments(effects: dict[str, int], step: str) -> list[str | int]:
+    """Begin, middle and end; a step without effects has no middle."""
+    return ["begin", *([(effects[step] + 1) // 2] if effects.get(step) else []), "end"]
+
+
 class Patient:
     """The server, the content that it must never lose, and the effects that each step has when nothing happens."""
 
@@ -78,12 +83,21 @@ class Patient:
         self.victims = {**done["victims"], **undone["victims"]}
         self.check("16k")
 
+    def learn_way_back(self) -> dict[str, int]:
+        """Migrate once and roll back with what was written since, without a fault: the effects of each step of that."""
+        before, size = f"{self.server.page_size() // 1024}k", self.other_size()
+        assert self.ask("migrate", size=size)["outcome"] == "migrated"
+        done = self.ask("keep", learn=True)
+        assert done["outcome"] == "rolled_back", done
+        self.check(before)
+        self.forget()
+        return done["effects"]
+
     def middle(self, step: str) -> int:
         return (self.effects[step] + 1) // 2
 
     def moments(self, step: str) -> list[str | int]:
-        """Begin, middle and end; a step without effects has no middle."""
-        return ["begin", *([self.middle(step)] if self.effects.get(step) else []), "end"]
+        return moments(self.effects, step)
 
     def check(self, size: str) -> None:
         """All data is there, the server runs at this page size, and nothing is left but what is kept."""

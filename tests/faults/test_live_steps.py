@@ -10,7 +10,7 @@ from contextlib import ExitStack
 import pytest
 from disks import FILLER, small_disk
 from harness import Sandbox
-from patient import Patient
+from patient import Patient, moments
 
 from ansible_collections.pagesmith.innodb.plugins.module_utils.strategies import BACK, LIVE, steps_of
 
@@ -32,6 +32,11 @@ def patient() -> Iterator[Patient]:
         patient.learn()
         patient.forget()
         yield patient
+
+
+@pytest.fixture(scope="module")
+def way_back(patient: Patient) -> dict[str, int]:
+    return patient.learn_way_back()
 
 
 def end_well(patient: Patient, size: str) -> None:
@@ -102,10 +107,10 @@ def test_full_file_system(patient: Patient, step: str) -> None:
 
 
 @pytest.mark.parametrize("step", BACK_NAMES)
-def test_a_rollback_that_keeps_writes_is_killed(patient: Patient, step: str) -> None:
+def test_a_rollback_that_keeps_writes_is_killed(patient: Patient, way_back: dict[str, int], step: str) -> None:
     """The next runs end it, with what was written since the migration."""
     before, size = f"{patient.server.page_size() // 1024}k", patient.other_size()
-    for moment in ("begin", 3, "end"):
+    for moment in moments(way_back, step):
         assert patient.ask("migrate", size=size)["outcome"] == "migrated"
         patient.server.sql("CREATE TABLE shop.since (id INT PRIMARY KEY); INSERT INTO shop.since VALUES (1), (2)")
         assert patient.ask("keep", fault={"kind": "kill", "step": step, "moment": moment}) is None
