@@ -20,7 +20,7 @@ from . import processes, tablespace
 from .durable import rename, sync_directory
 from .errors import InnodbError
 from .instance import Instance, log_errors
-from .layout import BUILD_INSIDE, LOST_AND_FOUND, MARK, RETAINED_INSIDE, Layout, Paths, matching, mount_points
+from .layout import BUILD_INSIDE, LOST_AND_FOUND, MARK, RETAINED_INSIDE, Layout, Paths, kept_names, matching, mount_points
 from .page_size import label
 from .processes import Run
 
@@ -221,7 +221,7 @@ def rollback_moves(paths: Paths, aside: Paths) -> list[Move]:
     moves = _exchange(paths, paths.retained, aside.retained)
     for entry, other in zip(paths.outside, aside.outside):
         moves += _moved(matching(entry.directory, entry.patterns), entry.directory, other.retained)
-        moves += _moved(matching(entry.retained, entry.patterns), entry.retained, entry.directory)
+        moves += _moved(kept_names(entry), entry.retained, entry.directory)
     for (source, kept), (_source, other) in zip(paths.external, aside.external):
         moves += [(source, other)] if os.path.exists(source) else []
         moves.append((kept, source))
@@ -378,6 +378,14 @@ def retire(retained: Sequence[str], confirmed: str, datadir: str) -> int:
                 os.unlink(path)
             sync_directory(os.path.dirname(path))
     return freed
+
+
+def copied_bytes(path: str) -> int:
+    """Bytes that a copy of a file or a tree may occupy: the holes in its files may be filled."""
+    status = os.lstat(path)
+    if not stat.S_ISDIR(status.st_mode):
+        return max(status.st_size, status.st_blocks * 512)
+    return status.st_blocks * 512 + sum(copied_bytes(os.path.join(path, name)) for name in os.listdir(path))
 
 
 def tree_bytes(path: str) -> int:

@@ -277,6 +277,11 @@ def matching(directory: str, patterns: Iterable[str]) -> list[str]:
     return sorted(name for name in os.listdir(directory) if any(fnmatch.fnmatch(name, pattern) for pattern in patterns))
 
 
+def kept_names(entry: OutsideDirectory) -> list[str]:
+    """Names of what was set aside from a directory outside the data directory; where nothing was, its place was not made either."""
+    return matching(entry.retained, entry.patterns) if os.path.isdir(entry.retained) else []
+
+
 def file_flags(path: str) -> int:
     """Attribute flags (chattr) of a file or directory; 0 where the file system has none."""
     descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW)

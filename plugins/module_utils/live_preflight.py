@@ -11,7 +11,7 @@ from .live_copy import OWN_SCHEMAS
 from .preflight import Blocker
 from .strategies import BACK, DUMP_RESTORE, LIVE, SIDE_BY_SIDE
 
-OTHERWISE = "or choose innodb_strategy=dump_restore"
+OTHERWISE = "or migrate with innodb_strategy=dump_restore"
 #: Why a setting stands against following; {value} is what it is.
 REASONS = {
     "binlog_format": (
@@ -58,7 +58,7 @@ def _replica(facts: Facts) -> Iterable[Blocker]:
             f"live replica {channel.name or 'default'}",
             channel.title,
             f"The server is a replica, and this strategy does not carry its position: {channel.title}",
-            "Choose innodb_strategy=dump_restore, with which a replica keeps its position",
+            "Migrate with innodb_strategy=dump_restore, with which a replica keeps its position",
         )
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import os
 import time
 from dataclasses import dataclass, field
+from typing import Any
 
 from . import config_file, data_directory, preflight
 from . import manifest as manifests
@@ -108,7 +109,7 @@ def resumable(run: JournalRun | None, target: int) -> bool:
     return True
 
 
-def start_run(context: Context, moment: float, **more: str) -> JournalRun:
+def start_run(context: Context, moment: float, **more: Any) -> JournalRun:
     """Begin a run in the journal, with all that is needed to go on with it or to undo it, and what else is to be noted."""
     run_id = name_of(context.target, moment)
     facts = {"target": context.target, "before": context.before, "strategy": context.strategy, "paths": context.paths.as_dict(), **more}
@@ -231,4 +232,4 @@ def unhide(run: JournalRun) -> None:
     """Take back what a rollback wrote to keep the server from seeing what it kept, unless somebody changed the file since."""
     hiding, path = run.facts.get("config_hiding"), run.facts.get("config_path")
     if hiding and os.path.exists(path) and read_option_file(path) == hiding:
-        config_file.put_content(path, run.facts.get("config_before"))
+        config_file.put_content(path, run.facts["config_shown"] if "config_shown" in run.facts else run.facts.get("config_before"))

@@ -240,7 +240,7 @@ def make_context(run: Run, options: Options, situation: Situation, journal_run: 
         layout=facts.layout,
         before=known["before"] if known else facts.page_size,
         target=known["target"] if known else options.target,
-        config=options.config,
+        config=known["config"] if known and "config" in known else options.config,
         config_path=config_path,
         allowed=options.allowed,
         workers=options.workers or default_workers(),
@@ -310,14 +310,18 @@ def roll_back_keeping_writes(run: Run, options: Options, situation: Situation) -
             "the server does not run, or nothing is kept, so there is nothing to follow", remedy="Start the server", refusal=True
         )
     way_back.require_possible(former, situation.facts.layout)
-    blockers = live_preflight.find_blockers(situation.facts, BACK)
+    blockers = preflight.find_server_blockers(situation.facts, request(options, situation, own_lock=True))
+    blockers += live_preflight.find_blockers(situation.facts, BACK)
     if blockers:
         texts = " ".join(f"{blocker.message}. {blocker.remedy}." for blocker in blockers)
         raise InnodbError("what was written since can't be followed", "Nothing was changed.", texts, refusal=True)
     known = former.facts
     options = replace(options, target=known["before"], strategy=BACK)
-    context = replace(make_context(run, options, situation, None), config=known["config_before"], config_path=known["config_path"])
-    journal_run = migration.start_run(context, situation.moment, **{way_back.UNDOES: former.id})
+    context = make_context(run, options, situation, None)
+    hiding = rollback.hiding_content(situation.instance, known["config_before"]) if context.paths.inside else None
+    context = replace(context, config=hiding or known["config_before"], config_path=known["config_path"])
+    noted = {way_back.UNDOES: former.id, "config": context.config, "config_hiding": hiding, "config_shown": known["config_before"]}
+    journal_run = migration.start_run(context, situation.moment, **noted)
     try:
         migration.migrate(context, journal_run)
     except InnodbError as error:

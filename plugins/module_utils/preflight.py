@@ -60,6 +60,11 @@ def find_blockers(facts: Facts, request: Request) -> list[Blocker]:
     return [blocker for blocker in blockers if not (blocker.id.startswith("table ") and blocker.id in request.allowed)]
 
 
+def find_server_blockers(facts: Facts, request: Request) -> list[Blocker]:
+    """Those that stand against an exchange of directories whatever the page size."""
+    return [blocker for check in (_server, _activity, _layout, _placement) for blocker in check(facts, request)]
+
+
 def already_there(facts: Facts, target: int) -> bool:
     """Whether the server itself runs at the target; files alone prove nothing."""
     return facts.server is not None and facts.server.variables.get("innodb_page_size") == str(target) and facts.page_size == target

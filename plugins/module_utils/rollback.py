@@ -12,6 +12,7 @@ from typing import Any
 from . import census, config_file, data_directory, digest, eager_flushing, logical_dump, processes, replica_steps, steps
 from .binary_log import Position, read_changes
 from .errors import InnodbError
+from .instance import Instance
 from .journal import BEGIN, END, ROLLED_BACK
 from .journal import Run as JournalRun
 from .layout import Paths, aside_paths
@@ -130,13 +131,18 @@ def hide_kept(context: Context, run: JournalRun) -> None:
 
     The file is as it was before the migration but for these lines, and is so again once what they hide is deleted.
     """
-    instance, before = context.instance, run.facts.get("config_before") or ""
-    choices = ignored_directories(instance.engine, {"datadir_is_mount_point": True})
-    lines = [f"\n# {choice.reason}\n{choice.line}\n" for choice in choices if choice.line not in before.splitlines()]
-    if lines:
-        content = f"{before}\n[mysqld{instance.group_suffix or ''}]\n{''.join(lines)}"
+    content = hiding_content(context.instance, run.facts.get("config_before"))
+    if content:
         context.work.journal.record(run.id, ROLLBACK, "note", {"config_hiding": content})
         config_file.put_content(run.facts["config_path"], content)
+
+
+def hiding_content(instance: Instance, before: str | None) -> str | None:
+    """Content of an option file with the lines that hide what is kept in the data directory; None when they are there, or not needed."""
+    before = before or ""
+    choices = ignored_directories(instance.engine, {"datadir_is_mount_point": True})
+    lines = [f"\n# {choice.reason}\n{choice.line}\n" for choice in choices if choice.line not in before.splitlines()]
+    return f"{before}\n[mysqld{instance.group_suffix or ''}]\n{''.join(lines)}" if lines else None
 
 
 def reopen_old(context: Context, run: JournalRun) -> None:

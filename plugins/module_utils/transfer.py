@@ -124,10 +124,12 @@ class _Pool:
         return done + sum(min(job.size_bytes, job.done_bytes()) for job in running)
 
     def kill_statements(self) -> None:
-        try:
-            with self.open_session() as session:
-                for connection in list(self.connections.values()):
+        with self.lock:
+            connections = list(self.connections.values())
+        for connection in connections:
+            try:
+                with self.open_session() as session:
                     session.execute(f"KILL QUERY {connection}")
-        except InnodbError:
-            # The server is gone, or the connection was closed first: then no statement runs there either.
-            return
+            except InnodbError:
+                # The connection was closed first, or the server is gone: then no statement runs there either.
+                continue

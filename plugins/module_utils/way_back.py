@@ -18,7 +18,7 @@ from .binary_log import Changes, Position
 from .errors import InnodbError
 from .journal import END, ROLLED_BACK
 from .journal import Run as JournalRun
-from .layout import Layout, Paths, matching
+from .layout import Layout, Paths, kept_names
 from .live_copy import source_session
 from .page_size import label
 from .steps import Context
@@ -27,8 +27,10 @@ from .work_directory import free_bytes
 
 #: The fact of a run that it undoes another one.
 UNDOES = "undoes"
-#: What is read of the retained directory while the server runs, in parts of its size: the space for it, and for what is received meanwhile.
-SPACE_SHARE = 1.1
+#: Space for a copy of the retained directory, in parts of its size, and for the binary log since then, in parts of its size: it is received
+#: as relay logs, and makes the tables grow as it is applied.
+COPY_SHARE = 1.1
+LOG_SHARE = 2
 
 
 def end_of(run: JournalRun) -> Position | None:
@@ -44,7 +46,7 @@ def require_possible(run: JournalRun, layout: Layout) -> None:
         f"To go back with all that was written since, run migrate with innodb_page_size={label(run.facts['before'])}; to give it up, run"
         " rollback with innodb_rollback_discard_writes=true"
     )
-    reason = None
+    reason, logged = None, 0
     if not os.path.isdir(paths.retained):
         reason = f"{paths.retained} is missing"
     elif paths.external:
@@ -53,20 +55,33 @@ def require_possible(run: JournalRun, layout: Layout) -> None:
         reason = "the server wrote no binary log when its directory was set aside, or writes none now"
     else:
         try:
-            binary_log.files_from(layout.binlog, end.file)
+            logged = sum(os.path.getsize(path) for path in binary_log.files_from(layout.binlog, end.file))
         except InnodbError as error:
             reason = error.failed
-    needed = 0 if reason else int(SPACE_SHARE * sum(data_directory.tree_bytes(source) for source in _sources(paths)))
-    free = free_bytes(os.path.dirname(paths.build))
-    if needed > free:
-        reason = f"a copy of {paths.retained} needs {needed >> 20} MiB and {free >> 20} MiB are free"
+    reason = reason or _too_little_space(paths, logged)
     if reason:
         raise InnodbError(f"what was written since can't be kept: {reason}", "Nothing was changed.", remedy, refusal=True)
 
 
+def _too_little_space(paths: Paths, logged: int) -> str | None:
+    """Why there is no space for a copy of what is retained and for so many bytes of binary log; None when there is."""
+    needed = int(COPY_SHARE * data_directory.copied_bytes(paths.retained)) + LOG_SHARE * logged
+    places = [(paths.retained, os.path.dirname(paths.build), needed)]
+    for entry in paths.outside:
+        copied = sum(data_directory.copied_bytes(os.path.join(entry.retained, name)) for name in kept_names(entry))
+        places.append((entry.retained, entry.directory, int(COPY_SHARE * copied)))
+    for source, target, wanted in places:
+        device = os.stat(target).st_dev
+        together = sum(other for _source, place, other in places if os.stat(place).st_dev == device)
+        free = free_bytes(target)
+        if wanted and together > free:
+            return f"a copy of {source}, with the binary log since, needs {together >> 20} MiB and {free >> 20} MiB are free"
+    return None
+
+
 def _sources(paths: Paths) -> list[str]:
     """The retained directories and files."""
-    outside = [os.path.join(entry.retained, name) for entry in paths.outside for name in matching(entry.retained, entry.patterns)]
+    outside = [os.path.join(entry.retained, name) for entry in paths.outside for name in kept_names(entry)]
     return [paths.retained, *outside]
 
 
@@ -114,7 +129,7 @@ def copy_retained(context: Context, retained: Paths) -> None:
             if os.path.isdir(target) and not os.path.islink(target):
                 data_directory.copy_attributes(source, target)
     for old, new in zip(retained.outside, paths.outside):
-        for name in matching(old.retained, old.patterns):
+        for name in kept_names(old):
             copy(os.path.join(old.retained, name), os.path.join(new.build, name))
     if data_directory.built_page_size(context.instance, paths) != context.target:
         raise InnodbError(f"{retained.retained} has not {label(context.target)} pages", state="")

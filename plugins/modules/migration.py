@@ -88,7 +88,8 @@ options:
   workers:
     description:
       - How many tables are loaded and compared at once; V(0) takes as many as there are processors, at least two.
-      - One more is dumped at once, and one more of less than 4 MiB is loaded, since servers that wait for the disk leave processors idle.
+      - With the strategy V(dump_restore) one more is dumped at once. One more of less than 4 MiB is loaded.
+      - Servers that wait for the disk would leave processors idle otherwise.
     type: int
     default: 0
   digest:

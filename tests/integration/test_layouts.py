@@ -28,12 +28,15 @@ IGNORED = ("lost+found", ".pagesmith-retained", ".pagesmith-new")
 
 
 class Place:
-    """A sandbox with the directories that its layout is made of. strays: paths that stay with the old directory."""
+    """A sandbox with the directories that its layout is made of. strays: paths that stay with the old directory; unused: empty ones."""
 
-    def __init__(self, server: Sandbox, directories: list[Path], strays: list[Path] | None = None) -> None:
+    def __init__(
+        self, server: Sandbox, directories: list[Path], strays: list[Path] | None = None, unused: list[Path] | None = None
+    ) -> None:
         self.server = server
         self.directories = directories
         self.strays = strays or []
+        self.unused = unused or []
 
     def shape(self, strays: bool, inodes: bool = False) -> dict[str, Any]:
         """What is seen of the directories: type, mode, owner and ACL of each entry. inodes: and that it is the very same file."""
@@ -157,7 +160,19 @@ def shared_directory() -> Iterator[Place]:
         yield Place(server, [base / "data", shared])
 
 
-LAYOUTS = (plain_with_attributes, mount_point, bind_mount, symbolic_link, shared_directory)
+@contextmanager
+def empty_undo_directory() -> Iterator[Place]:
+    """A directory for undo logs, of which there are none."""
+    with ExitStack() as stack:
+        base = make_base()
+        stack.callback(shutil.rmtree, base)
+        undo = owned(base / "undo")
+        server = Sandbox(base=base, settings={"innodb_undo_directory": undo, "innodb_undo_tablespaces": "0"})
+        stack.enter_context(server)
+        yield Place(server, [base / "data", undo], unused=[undo])
+
+
+LAYOUTS = (plain_with_attributes, mount_point, bind_mount, symbolic_link, shared_directory, empty_undo_directory)
 
 
 def read(server: Sandbox) -> dict:
@@ -192,7 +207,9 @@ def test_there_and_back(layout: Callable) -> None:
         assert place.shape(strays=False) == shape
         require_position_goes_on(position, positions(server))
         kept = server.kept()
-        assert kept and all(os.path.lexists(path) for path in kept)
+        # Of a directory from which nothing was to be set aside nothing is kept.
+        unused = {f"{directory}/.pagesmith-retained" for directory in place.unused}
+        assert kept and all(os.path.lexists(path) or os.path.dirname(path) in unused for path in kept)
         server.rollback(discard=position != ("", []))
         assert server.page_size() == 16384
         require_equal(content, read(server))
@@ -203,6 +220,26 @@ def test_there_and_back(layout: Callable) -> None:
         server.start()
         server.retire(server.kept()[0])
         server.restart()
+        assert server.sql("SHOW DATABASES") == schemas
+        assert list(server.include.iterdir()) == []
+
+
+def test_a_rollback_that_keeps_writes_leaves_no_schema_behind() -> None:
+    """Where what is kept lies inside the data directory; its option file is as before once all of that is deleted."""
+    with bind_mount() as place:
+        server = place.server
+        server.sql("CREATE DATABASE shop; CREATE TABLE shop.bought (id INT PRIMARY KEY); INSERT INTO shop.bought VALUES (1)")
+        schemas = server.sql("SHOW DATABASES")
+        server.migrate("8k")
+        server.sql("INSERT INTO shop.bought VALUES (2)")
+        server.rollback(keep=True)
+        assert server.page_size() == 16384
+        assert server.sql("SELECT GROUP_CONCAT(id) FROM shop.bought") == "1,2\n"
+        assert server.sql("SHOW DATABASES") == schemas, "what is kept is taken for a schema"
+        for path in server.kept():
+            server.retire(path)
+        server.restart()
+        assert server.page_size() == 16384
         assert server.sql("SHOW DATABASES") == schemas
         assert list(server.include.iterdir()) == []
 
